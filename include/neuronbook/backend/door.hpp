@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one door of a process to a kernel: descriptors and core claims that all runtimes share.
+// Owns: the book of open nodes and of marks. Does not own: when they are wanted (door_lease.hpp).
+// Layer: backend.   Source: driver-abi.md 2.1, 2.4, 5.6; tables.md 22
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "neuronbook/backend/door_slot.hpp"
+#include "neuronbook/backend/life_page.hpp"
+#include "neuronbook/backend/port.hpp"
+#include "neuronbook/backend/uapi.hpp"
+#include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/ids.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+namespace detail {
+
+/// State of one door. Shared objects that were built apart share it, so it holds nothing whose
+/// layout depends on how the standard library is configured. All members are guarded by `mutex`,
+/// which is held over the driver calls that open, close, mark and unmark, so that book and kernel
+/// never disagree. Takes no other lock.
+struct Door {
+    struct Node {
+        int fd = -1;
+        std::uint32_t users = 0;
+    };
+
+    explicit Door(const PortIdentity& port) : instance(port.instance) {
+        port.kind.copy(kind, sizeof kind - 1);
+    }
+
+    [[nodiscard]] bool is_of(const PortIdentity& port) const {
+        return instance == port.instance && port.kind.substr(0, sizeof kind - 1) == kind;
+    }
+
+    std::mutex mutex;
+    char kind[16]{}; ///< a copy: the literal may lie in another shared object
+    std::uint64_t instance;
+    std::uint32_t leases = 0;
+    int misc_fd = -1; ///< O_WRONLY, open from first to last lease: closing it drops all marks
+    HostDeviceId misc_device; ///< marks are relative to this node
+    std::array<Node, kMaxHostDevices> nodes{};
+    std::array<std::uint16_t, uapi::kCoreSlots> claims{}; ///< leases that claim each user core
+    Door* next = nullptr;                                 ///< guarded by the registry
+};
+
+/// All doors of the process, and whether it is still that process.
+class DoorRegistry {
+public:
+    /// The registry of this process; null if the kernel cannot tell us about forks (errno in
+    /// `error`) or if this is a child forked while a door was open.
+    static DoorRegistry* instance(int& error) {
+        auto& slot = door_slot;
+        auto* registry = static_cast<DoorRegistry*>(slot.load(std::memory_order_acquire));
+        // A child of a process whose doors were all shut starts afresh. The parent's registry is
+        // left alone: its lock may have been held by a thread that does not exist here.
+        if (registry && registry->alive()) return registry;
+        if (registry && registry->open_.load(std::memory_order_relaxed) != 0) return nullptr;
+        auto fresh = std::make_unique<DoorRegistry>();
+        error = fresh->life_.error();
+        if (error != 0) return nullptr;
+        void* expected = registry;
+        if (slot.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel))
+            return fresh.release();
+        return static_cast<DoorRegistry*>(expected);
+    }
+
+    [[nodiscard]] bool alive() const noexcept { return life_.alive(); }
+
+    /// The door of a port, made if there is none, with one lease more.
+    Door& enter(const PortIdentity& port) {
+        const std::lock_guard lock(mutex_);
+        Door* door = first_;
+        while (door && !door->is_of(port)) door = door->next;
+        if (!door) {
+            door = new Door(port);
+            door->next = std::exchange(first_, door);
+            open_.fetch_add(1, std::memory_order_relaxed);
+        }
+        ++door->leases;
+        return *door;
+    }
+
+    /// One lease less. `last` runs, with the door locked, before a door without leases is removed.
+    template <class F>
+    void leave(Door& door, F last) {
+        const std::lock_guard lock(mutex_);
+        if (--door.leases != 0) return;
+        {
+            const std::lock_guard inner(door.mutex);
+            last(door);
+        }
+        Door** link = &first_;
+        while (*link != &door) link = &(*link)->next;
+        *link = door.next;
+        delete &door;
+        open_.fetch_sub(1, std::memory_order_relaxed);
+    }
+
+private:
+    LifePage life_;
+    std::mutex mutex_; ///< guards the list and the lease counts; taken before a door's own
+    Door* first_ = nullptr;
+    std::atomic<std::uint32_t> open_{0};
+};
+
+} // namespace detail
+} // namespace v0
+} // namespace neuronbook

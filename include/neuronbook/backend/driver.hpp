@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the layers above need of a kernel driver: plain data, and one concept per capability.
+// Owns: the contract of a backend. Does not own: ioctls, ports or the simulated kernel.
+// Layer: backend; the only header of this folder that the layers above may include.
+// libnrt: NDL
+#pragma once
+
+#include <array>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/ids.hpp"
+#include "neuronbook/base/instance.hpp"
+#include "neuronbook/base/machine.hpp"
+#include "neuronbook/base/result.hpp"
+#include "neuronbook/base/units.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+
+/// The driver that talks to real devices; defined where the umbrella names it.
+struct DefaultDriver;
+
+// --- data ---------------------------------------------------------------------------------------
+
+/// Release of the kernel driver, as /sys/module/neuron/version says.
+struct DriverVersion {
+    std::uint32_t major = 0;
+    std::uint32_t minor = 0;
+    std::uint32_t patch = 0;
+
+    friend constexpr auto operator<=>(const DriverVersion&, const DriverVersion&) = default;
+};
+
+/// What a driver says of itself and of the machine; one value for all devices.
+struct DriverFacts {
+    DriverVersion version{};
+    Architecture architecture = Architecture::Invalid;
+    std::uint32_t revision = 0; ///< PCI revision; 240 is hardware emulation, 255 qemu
+    std::uint64_t features = 0; ///< feature word, driver-abi.md 4.2
+    InstanceFamily family = InstanceFamily::Unknown;
+};
+
+/// Host numbers of the device nodes present, ascending; gaps are allowed.
+using DeviceList = std::vector<HostDeviceId>;
+
+/// What one device says of itself.
+struct DeviceFacts {
+    BusAddress bus{};
+    std::uint32_t neighbour_count = 0;
+    std::array<HostDeviceId, 8> neighbours{};
+};
+
+/// Routing ids by host device number. `count` is the host's, not this process's.
+struct RoutingIds {
+    std::uint32_t count = 0;
+    std::array<RoutingId, kMaxHostDevices> of{};
+};
+
+/// Physical core behind each user core, in order of user cores (8 a device, 128 at most).
+struct CoreMapEntry {
+    HostDeviceId device{};
+    CoreIndex core{};
+};
+using CoreMapEntries = std::vector<CoreMapEntry>;
+
+/// Where memory lies. libnrt: dma_mem_location_t
+enum class MemoryLocation : std::uint32_t { Host = 1, Device = 2 };
+
+/// Names a chunk on its device; 0 names none. Reused by the driver as soon as it is freed.
+class ChunkHandle {
+public:
+    constexpr ChunkHandle() noexcept = default;
+    explicit constexpr ChunkHandle(std::uint64_t value) noexcept : value_(value) {}
+
+    [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
+    friend constexpr auto operator<=>(ChunkHandle, ChunkHandle) noexcept = default;
+
+private:
+    std::uint64_t value_ = 0;
+};
+
+/// Largest alignment that may be asked for. The driver takes any number up to 2^31 - 1.
+inline constexpr Bytes kMaxAlignment{std::uint64_t{1} << 30};
+
+/// One allocation as the driver is asked for it.
+struct ChunkRequest {
+    Bytes size{};
+    Bytes
+        alignment{}; ///< a power of two up to kMaxAlignment, or 0 for page alignment; 0 on the host
+    MemoryLocation location = MemoryLocation::Device;
+    std::uint32_t hbm = 0;      ///< 0 for host memory
+    CoreIndex core{};           ///< physical; picks the DMA ring and the sysfs core charged
+    std::uint32_t category = 0; ///< mem_alloc_category, 0..19
+};
+
+/// One allocation as the driver made it. `size` is page-rounded: what is charged.
+struct Chunk {
+    ChunkHandle handle{};
+    DeviceAddress address{};
+    Bytes size{};
+    MemoryLocation location = MemoryLocation::Device;
+    std::uint32_t hbm = 0;
+};
+
+/// One line of the driver's own list of an HBM: every process's chunks, and the driver's.
+struct ChunkRecord {
+    DeviceAddress address{};
+    Bytes size{};
+    std::uint32_t category = 0;
+};
+
+// --- capabilities -------------------------------------------------------------------------------
+// Every operation is safe to call from several threads, answers UNINITIALIZED (Detail::Forked) in a
+// child process without any system call, and leaves nothing half done when it fails.
+
+/// Knows whether it may speak to the kernel at all.
+/// - `usable()`: false before connect(), after disconnect() and in a forked child.
+template <class D>
+concept Connectable = requires(D driver, const D& view) {
+    { driver.connect() } -> std::same_as<Result<DriverFacts>>;
+    { driver.disconnect() } noexcept -> std::same_as<void>;
+    { view.usable() } noexcept -> std::same_as<bool>;
+};
+
+/// Reads the shape of the machine. Nothing here attaches to a device.
+/// - `routing_ids()`, `core_map()`, `pod()`: nothing where this driver or generation has none.
+template <class D>
+concept TopologyOps = requires(D driver) {
+    { driver.devices() } -> std::same_as<Result<DeviceList>>;
+    { driver.routing_ids() } -> std::same_as<Result<std::optional<RoutingIds>>>;
+    { driver.core_map() } -> std::same_as<Result<std::optional<CoreMapEntries>>>;
+    { driver.pod() } -> std::same_as<Result<std::optional<Pod>>>;
+};
+
+/// Marks cores as this process's, for all processes that ask.
+/// - `claim(first, count)`: all or nothing. A core that this process holds already is shared.
+/// - `release(first, count)`: of what this driver object claimed.
+template <class D>
+concept ClaimOps = requires(D driver, UserCore first, std::uint32_t count) {
+    { driver.claim(first, count) } -> std::same_as<Result<void>>;
+    { driver.release(first, count) } -> std::same_as<Result<void>>;
+};
+
+/// Attaches to devices. One open per device and process, shared and counted.
+template <class D>
+concept DeviceOps = requires(D driver, HostDeviceId device, std::uint32_t core_mask) {
+    { driver.open_device(device) } -> std::same_as<Result<DeviceFacts>>;
+    { driver.close_device(device) } -> std::same_as<Result<void>>;
+    { driver.reset_cores(device, core_mask) } -> std::same_as<Result<void>>;
+};
+
+/// Allocates and frees chunks.
+template <class D>
+concept MemoryOps = requires(D driver, const D& view, HostDeviceId device,
+                             const ChunkRequest& request, const Chunk& chunk) {
+    { driver.allocate(device, request) } -> std::same_as<Result<Chunk>>;
+    { driver.free(device, chunk) } -> std::same_as<Result<void>>;
+    { view.usable() } noexcept -> std::same_as<bool>;
+};
+
+/// Moves bytes between a caller's buffer and a chunk. Sizes of 0 and up to 2^64 are fine: what the
+/// kernel cannot take in one call is split.
+template <class D>
+concept CopyOps = requires(D driver, HostDeviceId device, const Chunk& chunk, Bytes offset,
+                           std::span<const std::byte> from, std::span<std::byte> to) {
+    { driver.write(device, chunk, offset, from) } -> std::same_as<Result<void>>;
+    { driver.read(device, chunk, offset, to) } -> std::same_as<Result<void>>;
+};
+
+/// Maps a whole chunk into the process.
+template <class D>
+concept MapOps = requires(D driver, HostDeviceId device, const Chunk& chunk, void* address) {
+    { driver.map(device, chunk) } -> std::same_as<Result<void*>>;
+    { driver.unmap(address, chunk) } -> std::same_as<Result<void>>;
+};
+
+/// Lists what the driver itself says is allocated on an HBM, by address.
+template <class D>
+concept AuditOps = requires(D driver, HostDeviceId device, std::uint32_t hbm) {
+    { driver.chunks(device, hbm) } -> std::same_as<Result<std::vector<ChunkRecord>>>;
+};
+
+/// Everything a runtime needs.
+template <class D>
+concept Driver = std::movable<D> && Connectable<D> && TopologyOps<D> && ClaimOps<D> &&
+                 DeviceOps<D> && MemoryOps<D> && CopyOps<D> && MapOps<D> && AuditOps<D>;
+
+} // namespace v0
+} // namespace neuronbook

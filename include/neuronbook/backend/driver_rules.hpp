@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is refused before any call, with the value and the rule.
+// Owns: the checks of arguments. Does not own: what the kernel refuses by itself.
+// Layer: backend.   Source: driver-abi.md 5.6, 7, 9, 15; tables.md 22
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "neuronbook/backend/chunk_forms.hpp"
+#include "neuronbook/backend/driver.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+namespace detail {
+
+inline constexpr std::uint32_t kChunkCategories = 20;
+
+[[nodiscard]] inline Error no_device(Operation operation, HostDeviceId device) {
+    return {.status = Status::Invalid,
+            .operation = operation,
+            .detail = Detail::DeviceOutOfRange,
+            .device = static_cast<std::int32_t>(device.value()),
+            .value = device.value(),
+            .limit = kMaxHostDevices};
+}
+
+[[nodiscard]] inline Result<void> check_hbm(const Geometry& geometry, std::uint32_t hbm,
+                                            Operation operation) {
+    if (hbm < geometry.hbms) return {};
+    return fail({.status = Status::Invalid,
+                 .operation = operation,
+                 .detail = Detail::HbmOutOfRange,
+                 .value = hbm,
+                 .limit = geometry.hbms});
+}
+
+/// A range of user cores, on a discovery lane opened through node `lowest`.
+[[nodiscard]] inline Result<void> check_cores(const Geometry& geometry, HostDeviceId lowest,
+                                              UserCore first, std::uint32_t count,
+                                              Operation operation) {
+    const std::uint64_t begin = std::uint64_t{lowest.value()} * geometry.cores;
+    const std::uint64_t end = std::uint64_t{kMaxHostDevices} * geometry.cores;
+    if (count != 0 && first.value() >= begin && std::uint64_t{first.value()} + count <= end)
+        return {};
+    return fail({.status = Status::Invalid,
+                 .operation = operation,
+                 .detail = Detail::CoreRangeInvalid,
+                 .value = first.value(),
+                 .limit = end,
+                 .asked = count});
+}
+
+/// The driver accepts odd alignments, categories above 19 and cores that do not exist; here they
+/// are errors.
+[[nodiscard]] inline Result<void> check_request(const Geometry& geometry, ChunkForm form,
+                                                const ChunkRequest& ask) {
+    if (auto there = check_hbm(geometry, ask.hbm, Operation::Allocate); !there) return there;
+    Error error{.status = Status::Invalid, .operation = Operation::Allocate};
+    error.asked = ask.size.count();
+    const std::uint64_t alignment = ask.alignment.count();
+    const bool host = ask.location == MemoryLocation::Host;
+    const std::uint64_t bound = (host ? kPage : kMaxAlignment).count();
+    if (ask.size == Bytes{0}) {
+        error.detail = Detail::ZeroSize;
+    } else if (alignment > bound || (alignment & (alignment - 1)) != 0) {
+        error.detail = Detail::BadAlignment;
+        error.value = alignment;
+        error.limit = bound;
+    } else if (form == ChunkForm::Plain && alignment > kPage.count()) {
+        error.status = Status::Failure;
+        error.detail = Detail::NotOnThisDriver;
+        error.value = alignment;
+        error.text = std::string_view("aligned allocation");
+    } else if (ask.core.value() >= geometry.cores) {
+        error.detail = Detail::CoreOutOfRange;
+        error.value = ask.core.value();
+        error.limit = geometry.cores;
+    } else if (ask.category >= kChunkCategories) {
+        error.detail = Detail::UsageInvalid;
+        error.value = ask.category;
+        error.limit = kChunkCategories;
+    } else if (ask.size > geometry.hbm_size) {
+        // No host piece of this size exists either, so one bound serves both places.
+        error.status = host ? Status::FailHostMemAlloc : Status::Resource;
+        error.detail = host ? Detail::OutOfHostMemory : Detail::LargerThanHbm;
+        error.limit = geometry.hbm_size.count();
+    } else {
+        return {};
+    }
+    return fail(error);
+}
+
+/// The driver checks the rounded size, and on 2.24 a sum that may have wrapped.
+[[nodiscard]] inline Result<void> check_copy(const Chunk& chunk, Bytes offset, const void* buffer,
+                                             std::size_t size) {
+    Error error{.status = Status::Invalid, .operation = Operation::Copy};
+    error.value = offset.count();
+    error.asked = size;
+    error.limit = chunk.size.count();
+    if (!contains(chunk.size, offset, Bytes{size})) error.detail = Detail::OutOfBounds;
+    if (size != 0 && !buffer) error.detail = Detail::NullPointer;
+    if (error.detail == Detail::None) return {};
+    return fail(error);
+}
+
+/// Up to 2.28 the BAR window of a chunk that touches the end of its HBM is computed wrongly and the
+/// mapping shows other memory.
+[[nodiscard]] inline Result<void> check_mappable(const Geometry& geometry,
+                                                 const DriverVersion& version, const Chunk& chunk) {
+    if (chunk.location == MemoryLocation::Host || version >= DriverVersion{2, 29, 0}) return {};
+    const std::uint64_t end = geometry.hbm_base[chunk.hbm].value() + geometry.hbm_size.count();
+    if (chunk.address.value() + chunk.size.count() < end) return {};
+    return fail({.status = Status::Invalid,
+                 .operation = Operation::Map,
+                 .detail = Detail::TopOfHbmNotMappable,
+                 .hbm = static_cast<std::int32_t>(chunk.hbm),
+                 .value = chunk.address.value(),
+                 .limit = end});
+}
+
+} // namespace detail
+} // namespace v0
+} // namespace neuronbook

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kind of machine to simulate, as data.
+// Owns: the options. Does not own: whether they make sense together (machine.hpp).
+// Layer: backend (simulated kernel).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "neuronbook/base/ids.hpp"
+#include "neuronbook/base/units.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+
+/// Options of a SimKernel. The defaults give one Trn1 device under a driver whose answers have been
+/// compared with the real one's.
+struct SimOptions {
+    /// A name of base/instance.hpp.
+    std::string instance = "trn1.2xlarge";
+    /// A driver the model knows: 2.24.7.0, 2.26.5.0 or 2.30.2.0; the last number may be left out.
+    std::string driver_version = "2.26.5.0";
+    /// Fill the first and the last page of every new chunk with kPoison, so that a program which
+    /// counts on zeros is caught. The driver itself zeroes nothing.
+    bool poison = false;
+    /// Host memory that one device's driver can hand out, at most 64 GiB.
+    Bytes host_memory{std::uint64_t{1} << 30};
+    /// The device nodes this machine shows, by host number; empty for all. As in a container, host
+    /// numbers stay and the kernel still counts every device.
+    std::vector<HostDeviceId> visible{};
+};
+
+namespace sim {
+
+/// Byte that poisoned pages are filled with.
+inline constexpr unsigned char kPoison = 0xA5;
+
+} // namespace sim
+} // namespace v0
+} // namespace neuronbook

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests that move data between a caller's buffer and a chunk.
+// Layer: backend (simulated kernel).   Source: driver-abi.md 8.4 (measured)
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "neuronbook/backend/sim/bounds.hpp"
+#include "neuronbook/backend/sim/state.hpp"
+#include "neuronbook/backend/uapi.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+namespace sim {
+
+/// The driver's bounce buffer, which also cuts what a fault leaves undone.
+inline constexpr std::uint64_t kBounce = 65536;
+
+/// Answer to a buffer of which `missing` bytes could not be reached.
+[[nodiscard]] inline std::int64_t short_copy(const Call& call, std::uint64_t missing) {
+    if (missing == 0) return 0;
+    return call.machine().at_least(Release::V2_30_2) ? -EFAULT : static_cast<std::int64_t>(missing);
+}
+
+/// Device chunks: piece by piece through the bounce buffer. A piece that the caller's memory gives
+/// only in part does not reach the device at all.
+inline std::int64_t copy_to_device(Call& call, std::byte* to, std::uint64_t from,
+                                   std::uint64_t size) {
+    std::vector<std::byte> bounce(call.user.may_be_partial() ? std::min(size, kBounce) : 0);
+    for (std::uint64_t done = 0; done < size;) {
+        const auto piece = std::min(kBounce, size - done);
+        auto* target = bounce.empty() ? to + done : bounce.data();
+        const auto moved = call.user.read(target, from + done, piece);
+        if (moved != piece) return short_copy(call, piece - moved);
+        if (!bounce.empty()) std::memcpy(to + done, bounce.data(), piece);
+        done += piece;
+    }
+    return 0;
+}
+
+inline std::int64_t copy_from_device(Call& call, std::uint64_t to, const std::byte* from,
+                                     std::uint64_t size) {
+    for (std::uint64_t done = 0; done < size;) {
+        const auto piece = std::min(kBounce, size - done);
+        const auto moved = call.user.write(to + done, from + done, piece);
+        if (moved != piece) return short_copy(call, piece - moved);
+        done += piece;
+    }
+    return 0;
+}
+
+/// Both forms. On device memory the size is cut to 32 bits, silently and in every release.
+template <class Form>
+std::int64_t buf_copy(Call& call) {
+    Form ask;
+    if (const auto answer = call.copy_in(ask)) return answer;
+    const auto* chunk = call.device.named(ask.mem_handle);
+    if (chunk == nullptr) return bad_handle(call);
+    if (!in_bounds(call, *chunk, ask.offset, ask.size)) return bad_range(call);
+    const std::uint64_t size = chunk->on_host() ? ask.size : static_cast<std::uint32_t>(ask.size);
+    if (size == 0) return 0;
+    auto* bytes = bytes_of(call, *chunk, ask.offset, size);
+    if (bytes == nullptr) return 0;
+    const auto buffer = Call::address_of(ask.buffer);
+    const bool inward = ask.copy_to_mem_handle != 0;
+    if (!chunk->on_host())
+        return inward ? copy_to_device(call, bytes, buffer, size)
+                      : copy_from_device(call, buffer, bytes, size);
+    return short_copy(call, size - (inward ? call.user.read(bytes, buffer, size)
+                                           : call.user.write(buffer, bytes, size)));
+}
+
+} // namespace sim
+} // namespace v0
+} // namespace neuronbook

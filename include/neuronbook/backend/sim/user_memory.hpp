@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the simulated kernel reaches its caller's memory.
+// Owns: the two ways for a caller in this process. Does not own: ways into other processes.
+// Layer: backend (simulated kernel).   Source: driver-abi.md 3 (positive returns)
+#pragma once
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace neuronbook {
+inline namespace v0 {
+
+/// The caller's memory, by address. Both calls move a prefix and say how long it was: the driver
+/// answers many a bad pointer with the number of bytes it could not move.
+class UserMemory {
+public:
+    UserMemory() = default;
+    UserMemory(const UserMemory&) = delete;
+    UserMemory& operator=(const UserMemory&) = delete;
+    virtual ~UserMemory() = default;
+
+    /// Bytes moved from the caller's `from` to `to`, at most `size`.
+    virtual std::size_t read(void* to, std::uint64_t from, std::size_t size) = 0;
+    /// Bytes moved from `from` to the caller's `to`, at most `size`.
+    virtual std::size_t write(std::uint64_t to, const void* from, std::size_t size) = 0;
+    /// Whether a call may move some bytes and not the rest.
+    [[nodiscard]] virtual bool may_be_partial() const { return true; }
+};
+
+namespace sim {
+
+/// Whether an address can be a user's at all: not in the first page, not in the kernel's half.
+[[nodiscard]] constexpr bool plausible_address(std::uint64_t address, std::size_t size) noexcept {
+    constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
+    return address >= 4096 && address < kUserEnd && size <= kUserEnd - address;
+}
+
+} // namespace sim
+
+/// This process's memory, taken at its word: plain copies, so a bad pointer crashes as it would in
+/// any other function. Only addresses that no user can own, such as NULL, are refused. Any thread.
+class TrustedMemory final : public UserMemory {
+public:
+    std::size_t read(void* to, std::uint64_t from, std::size_t size) override {
+        if (!sim::plausible_address(from, size)) return 0;
+        std::memcpy(to, reinterpret_cast<const void*>(from), size);
+        return size;
+    }
+
+    std::size_t write(std::uint64_t to, const void* from, std::size_t size) override {
+        if (!sim::plausible_address(to, size)) return 0;
+        std::memcpy(reinterpret_cast<void*>(to), from, size);
+        return size;
+    }
+
+    [[nodiscard]] bool may_be_partial() const override { return false; }
+};
+
+/// This process's memory, asked for through the kernel, so that a bad pointer gives a prefix
+/// instead of a crash. Where the kernel refuses the call itself, it behaves as TrustedMemory. Any
+/// thread.
+class SelfMemory final : public UserMemory {
+public:
+    std::size_t read(void* to, std::uint64_t from, std::size_t size) override {
+        if (size == 0) return 0;
+        const auto moved = through_kernel<false>(static_cast<char*>(to), from, size);
+        return moved == kRefused ? trusted_.read(to, from, size) : moved;
+    }
+
+    std::size_t write(std::uint64_t to, const void* from, std::size_t size) override {
+        if (size == 0) return 0;
+        // the vector type has no const form; the kernel only reads this side
+        auto* bytes = const_cast<char*>(static_cast<const char*>(from));
+        const auto moved = through_kernel<true>(bytes, to, size);
+        return moved == kRefused ? trusted_.write(to, from, size) : moved;
+    }
+
+private:
+    static constexpr std::size_t kRefused = ~std::size_t{0};
+    static constexpr std::size_t kPieces = 128;
+
+    /// The call promises to be partial only between pieces, so the far side is cut at its pages:
+    /// then what is moved before a fault is exactly what the driver's copy would have moved.
+    template <bool Write>
+    std::size_t through_kernel(char* near, std::uint64_t far, std::size_t size) {
+        std::size_t done = 0;
+        std::array<iovec, kPieces> pieces;
+        while (done < size) {
+            std::size_t count = 0;
+            std::size_t asked = 0;
+            for (; count < kPieces && done + asked < size; ++count) {
+                const auto address = far + done + asked;
+                const auto rest = std::min<std::size_t>(4096 - address % 4096, size - done - asked);
+                pieces[count] = {reinterpret_cast<void*>(address), rest};
+                asked += rest;
+            }
+            const iovec local{near + done, asked};
+            const auto moved =
+                Write ? ::process_vm_writev(::getpid(), &local, 1, pieces.data(), count, 0)
+                      : ::process_vm_readv(::getpid(), &local, 1, pieces.data(), count, 0);
+            if (moved < 0) {
+                if (done == 0 && (errno == ENOSYS || errno == EPERM)) return kRefused;
+                return done;
+            }
+            done += static_cast<std::size_t>(moved);
+            if (static_cast<std::size_t>(moved) < asked) return done;
+        }
+        return done;
+    }
+
+    TrustedMemory trusted_;
+};
+
+} // namespace v0
+} // namespace neuronbook

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where diagnostics go: a sink that the user may replace.
+// Owns: level and sink. Does not own: the environment (RuntimeOptions reads it).
+// Layer: base.   libnrt: nlog
+#pragma once
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+namespace neuronbook {
+inline namespace v0 {
+
+/// Levels of NEURON_RT_LOG_LEVEL, least talkative first. The default is Error.
+enum class LogLevel : int { Quiet, Error, Warn, Info, Debug, Trace };
+
+/// The level a text names (ERROR, WARN, WARNING, INFO, DEBUG, TRACE, QUIET), or nothing.
+[[nodiscard]] constexpr std::optional<LogLevel> parse_log_level(std::string_view text) noexcept {
+    struct Name {
+        std::string_view text;
+        LogLevel level;
+    };
+    constexpr Name names[] = {{"QUIET", LogLevel::Quiet}, {"ERROR", LogLevel::Error},
+                              {"WARN", LogLevel::Warn},   {"WARNING", LogLevel::Warn},
+                              {"INFO", LogLevel::Info},   {"DEBUG", LogLevel::Debug},
+                              {"TRACE", LogLevel::Trace}};
+    for (const auto& name : names)
+        if (name.text == text) return name.level;
+    return std::nullopt;
+}
+
+/// Receives one line without its newline. `context` is what was given with the sink.
+using LogFunction = void (*)(void* context, LogLevel level, std::string_view line);
+
+/// Process-wide log of this library version. Thread-safe: lines never interleave, and once
+/// set_sink() has returned the old sink is not called any more. A sink must not log.
+/// libnrt: nlog
+class Log {
+public:
+    static void set_level(LogLevel level) noexcept {
+        state().level.store(level, std::memory_order_relaxed);
+    }
+    [[nodiscard]] static bool enabled(LogLevel level) noexcept {
+        return level <= state().level.load(std::memory_order_relaxed);
+    }
+    /// A null function brings the default back: standard error.
+    static void set_sink(LogFunction function, void* context = nullptr) {
+        auto& s = state();
+        const std::lock_guard lock(s.mutex);
+        s.function = function ? function : to_stderr;
+        s.context = context;
+    }
+
+    /// Effects: formats and passes the line on, if the level is enabled; else nothing is formatted.
+    [[gnu::format(printf, 2, 3)]] static void write(LogLevel level, const char* format, ...) {
+        if (!enabled(level)) return;
+        char line[1024];
+        va_list arguments;
+        va_start(arguments, format);
+        const int wanted = std::vsnprintf(line, sizeof line, format, arguments);
+        va_end(arguments);
+        if (wanted < 0) return;
+        const auto length = static_cast<std::size_t>(wanted);
+        auto& s = state();
+        const std::lock_guard lock(s.mutex);
+        s.function(s.context, level, {line, length < sizeof line ? length : sizeof line - 1});
+    }
+
+private:
+    struct State {
+        std::atomic<LogLevel> level{LogLevel::Error};
+        std::mutex mutex;
+        LogFunction function = to_stderr;
+        void* context = nullptr;
+    };
+
+    static State& state() {
+        static State instance;
+        return instance;
+    }
+
+    static void to_stderr(void*, LogLevel level, std::string_view line) {
+        constexpr const char* names[] = {"", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"};
+        std::fprintf(stderr, "neuronbook %s: %.*s\n", names[static_cast<int>(level)],
+                     static_cast<int>(line.size()), line.data());
+    }
+};
+
+} // namespace v0
+} // namespace neuronbook

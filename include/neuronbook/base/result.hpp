@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors as values: Error is data with the numbers in it, Result carries it.
+// Owns: what went wrong. Does not own: its wording (describe.hpp).
+// Layer: base.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <type_traits>
+
+#include "neuronbook/base/status.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+
+/// What was being done. Named in every text.
+enum class Operation : std::uint8_t {
+    None,
+    BringUp,
+    ReadVersion,
+    OpenDoor,
+    OpenDevice,
+    CheckCompatibility,
+    ReadTopology,
+    ClaimCores,
+    ReleaseCores,
+    ResetCores,
+    Resolve,
+    Allocate,
+    Free,
+    Query,
+    Copy,
+    Map,
+    Account,
+    Simulate,
+    Global,
+    Count_,
+};
+
+/// Which rule was broken; finer than Status. The wording of each stands in describe.hpp.
+enum class Detail : std::uint8_t {
+    None,
+    // identity and lifetime
+    NotUp,
+    AlreadyUp,
+    Forked,
+    Closed,
+    // the machine
+    NoDriver,
+    NoDevices,
+    VersionUnreadable,
+    DriverTooOld,
+    DriverTooNew,
+    NotPermitted,
+    DeviceGone,
+    DeviceFailedReset,
+    AttachSlotsFull,
+    UnknownInstance,
+    UnknownArchitecture,
+    UnknownFamily,
+    ImpossibleGeometry,
+    TooManyDevices,
+    UnknownDriverVersion,
+    NeverShipped,
+    // cores
+    DeviceOutOfRange,
+    CoreOutOfRange,
+    CoreNotOwned,
+    CoreRangeInvalid,
+    CoresBusy,
+    NotRegistered,
+    SelfCheckFailed,
+    Duplicate,
+    NotHonouredYet,
+    // memory
+    ZeroSize,
+    BadAlignment,
+    LargerThanHbm,
+    HbmOutOfRange,
+    UsageInvalid,
+    UsageNotHere,
+    OutOfDeviceMemory,
+    OutOfHostMemory,
+    OutOfHandles,
+    UnknownHandle,
+    OutOfBounds,
+    NullPointer,
+    TopOfHbmNotMappable,
+    Unmatched,
+    CounterOverflow,
+    // files and options
+    FileUnreadable,
+    FileEmpty,
+    BadOption,
+    // the kernel's own answer
+    DriverErrno,
+    DriverPositive,
+    NotOnThisArchitecture,
+    NotOnThisDriver,
+    TimedOut,
+    Count_,
+};
+
+/// The offending text (a path, a name, an option), copied; cut with an ellipsis when too long.
+class ShortText {
+public:
+    static constexpr std::size_t kCapacity = 96;
+
+    constexpr ShortText() noexcept = default;
+    constexpr ShortText(std::string_view text) noexcept { // NOLINT: a text is what it holds
+        const bool cut = text.size() > kCapacity;
+        size_ = static_cast<std::uint8_t>(cut ? kCapacity : text.size());
+        for (std::size_t i = 0; i < size_; ++i) chars_[i] = text[i];
+        if (cut)
+            for (std::size_t i = 1; i <= 3; ++i) chars_[kCapacity - i] = '.';
+    }
+
+    [[nodiscard]] constexpr std::string_view view() const noexcept {
+        return {chars_.data(), size_};
+    }
+
+private:
+    std::array<char, kCapacity> chars_{};
+    std::uint8_t size_ = 0;
+};
+
+/// What went wrong, as data. Trivially copyable; fields that say nothing keep their defaults.
+struct Error {
+    static constexpr std::int32_t kNone = -1;
+
+    Status status = Status::Failure;
+    Operation operation = Operation::None;
+    Detail detail = Detail::None;
+    /// errno of the system call (524 is the driver's ENOTSUPP), or a positive return of ioctl; 0
+    /// when no call was made.
+    std::int32_t os_error = 0;
+    std::int32_t device = kNone; ///< host device number, or the tree's slot where no host number is
+    std::int32_t core = kNone;   ///< physical core within the device
+    std::int32_t hbm = kNone;
+    std::uint64_t value = 0;   ///< the number that broke the rule
+    std::uint64_t limit = 0;   ///< the rule's bound
+    std::uint64_t asked = 0;   ///< bytes asked
+    std::uint64_t free = 0;    ///< bytes free there
+    std::uint64_t largest = 0; ///< largest free block there, bytes
+    ShortText text{};
+};
+
+static_assert(std::is_trivially_copyable_v<Error>);
+
+/// A value or an Error. std::expected of C++23 under its C++20 name.
+template <class T>
+using Result = tl::expected<T, Error>;
+
+/// `return fail(error)` from any function that returns a Result.
+[[nodiscard]] constexpr tl::unexpected<Error> fail(const Error& error) {
+    return tl::unexpected<Error>(error);
+}
+
+} // namespace v0
+} // namespace neuronbook

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bring-up and tear-down: one object per layer, built in rank order and destroyed top down.
+// Owns: the driver, the ledgers, the tree and what hangs in its cores. Does not own: models.
+// Layer: runtime.   libnrt: tdrv_init, tdrv_destroy, kmgr. Source: tables.md 19 and 22
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "neuronbook/backend/driver.hpp"
+#include "neuronbook/base/describe.hpp"
+#include "neuronbook/base/log.hpp"
+#include "neuronbook/dmem/allocator.hpp"
+#include "neuronbook/dmem/ledger.hpp"
+#include "neuronbook/runtime_options.hpp"
+#include "neuronbook/topology/context_tree.hpp"
+#include "neuronbook/topology/core_map.hpp"
+#include "neuronbook/topology/routing_map.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+
+/// Shape of a runtime's tree.
+struct RuntimeShape {
+    static constexpr std::uint32_t kNumMla = 32;
+    static constexpr std::uint32_t kNumTpb = kMaxCoresPerDevice;
+};
+
+/// What hangs in a core of a runtime's tree. libnrt: tpb_t
+template <class D>
+struct CoreContext {
+    /// Core-scoped device memory. libnrt: tpb_allocator
+    std::optional<Allocator<GlobalTag, D>> global;
+};
+
+/// Device memory of one physical core. Cores that share an HBM report the same limit.
+/// libnrt: nrt_vnc_memory_stats
+struct CoreMemory {
+    Bytes used;        ///< charged to this core, all usages
+    Bytes limit;       ///< size of the core's HBM
+    Bytes allocatable; ///< the limit less what the driver keeps for itself
+    std::uint32_t hbm = 0;
+};
+
+/// Everything a process has on its devices, from bring-up to tear-down. Several may live in one
+/// process; they share its door to the kernel, and closing one returns only what it took.
+///
+/// Thread safety: open(), close() and destruction belong to one thread; everything else may be
+/// called from any number. Blocks, and allocators made by model_allocator(), must be gone before
+/// their runtime.
+template <Driver D = DefaultDriver, class Shape = RuntimeShape>
+class Runtime {
+public:
+    using Tree = ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>>;
+    using ModelAllocator = Allocator<ModelTag, D>;
+
+    /// Effects: brings the book up: connects, reads the topology, claims cores, opens and describes
+    /// their devices, gives each core its GLOBAL allocator and each device its ledger. A failure at
+    /// any step returns what was taken so far and logs one line. libnrt: tdrv_init
+    static Result<std::unique_ptr<Runtime>> open(const RuntimeOptions& options, D driver) {
+        Log::set_level(options.log_level);
+        std::unique_ptr<Runtime> runtime(new Runtime(std::move(driver)));
+        if (auto up = runtime->bring_up(options); !up) {
+            Log::write(LogLevel::Error, "%s", describe(up.error()).c_str());
+            return fail(up.error());
+        }
+        return runtime;
+    }
+
+    Runtime(const Runtime&) = delete;
+    Runtime& operator=(const Runtime&) = delete;
+    ~Runtime() { close(); }
+
+    /// Effects: frees what the allocators still own, closes devices, releases claims. Twice is
+    /// once. In a forked child nothing is called. libnrt: tdrv_destroy
+    void close() noexcept {
+        tree_.for_each_core([](auto& core) { core.payload.global.reset(); });
+        tree_.clear();
+        for (auto& ledger : ledgers_) ledger.reset();
+        driver_.disconnect();
+    }
+
+    [[nodiscard]] bool usable() const noexcept { return driver_.usable(); }
+    [[nodiscard]] D& driver() noexcept { return driver_; }
+    [[nodiscard]] const DriverFacts& facts() const noexcept { return facts_; }
+    [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
+    [[nodiscard]] const RoutingMap& routing() const noexcept { return routing_; }
+
+    /// The core-scoped allocator of a core. Errors: as the tree's resolve(); UNINITIALIZED in a
+    /// forked child.
+    [[nodiscard]] Result<Allocator<GlobalTag, D>*> allocator(PhysicalCore core) {
+        if (!usable()) return fail(closed());
+        auto found = tree_.resolve(core);
+        if (!found) return fail(found.error());
+        return &*found->core->payload.global;
+    }
+
+    /// A fresh allocator for one model on a core; its end is the end of the model's memory there.
+    [[nodiscard]] Result<std::unique_ptr<ModelAllocator>> model_allocator(PhysicalCore core) {
+        if (!usable()) return fail(closed());
+        auto found = tree_.resolve(core);
+        if (!found) return fail(found.error());
+        return std::make_unique<ModelAllocator>(driver_, found->device->host(), core, *geometry_,
+                                                *ledgers_[core.device.value()]);
+    }
+
+    /// Used and limit of a core. libnrt: nrt_get_vnc_memory_stats
+    [[nodiscard]] Result<CoreMemory> memory(PhysicalCore core) const {
+        if (!usable()) return fail(closed());
+        auto found = tree_.resolve(core);
+        if (!found) return fail(found.error());
+        const Geometry& geometry = found->device->geometry();
+        const Ledger& ledger = *ledgers_[core.device.value()];
+        return CoreMemory{.used = ledger.used_by_core(core.core),
+                          .limit = geometry.hbm_size,
+                          .allocatable = Bytes{geometry.hbm_size.count() - kCarveOut.count()},
+                          .hbm = geometry.default_hbm(core.core)};
+    }
+
+    /// The ledger of a device, or null for a slot without one. libnrt: dmem_logger
+    [[nodiscard]] const Ledger* ledger(DeviceIndex device) const noexcept {
+        return device.value() < ledgers_.size() ? ledgers_[device.value()].get() : nullptr;
+    }
+
+private:
+    explicit Runtime(D driver) : driver_(std::move(driver)) {}
+
+    static Error closed() {
+        return {.status = Status::Uninitialized,
+                .operation = Operation::Resolve,
+                .detail = Detail::NotUp};
+    }
+
+    Result<void> bring_up(const RuntimeOptions& options) {
+        auto facts = driver_.connect();
+        if (!facts) return fail(facts.error());
+        facts_ = *facts;
+        geometry_ = geometry_of(facts_.architecture);
+        if (auto read = read_topology(); !read) return read;
+        auto cores = choose_cores(options);
+        if (!cores) return fail(cores.error());
+        if (auto claimed = claim(*cores); !claimed) return claimed;
+        for (const UserCore user : *cores)
+            if (auto owned = own(user); !owned) return owned;
+        return options.reset_cores ? reset_owned_cores() : Result<void>{};
+    }
+
+    Result<void> read_topology() {
+        auto ids = driver_.routing_ids();
+        if (!ids) return fail(ids.error());
+        auto routing = RoutingMap::make(*ids, facts_.family);
+        if (!routing) return fail(routing.error());
+        routing_ = *routing;
+        auto entries = driver_.core_map();
+        if (!entries) return fail(entries.error());
+        core_map_ = CoreMap(*geometry_, *std::move(entries));
+        auto pod = driver_.pod();
+        if (!pod) return fail(pod.error());
+        tree_.set_machine({.architecture = facts_.architecture,
+                           .pod = pod->value_or(Pod{}),
+                           .routing_map_size = routing_.size()});
+        return {};
+    }
+
+    /// The user cores asked for, ascending; without a wish all cores of all devices present.
+    Result<std::vector<UserCore>> choose_cores(const RuntimeOptions& options) {
+        const auto devices = driver_.devices();
+        if (!devices) return fail(devices.error());
+        std::vector<UserCore> cores;
+        std::uint32_t used_devices = 0;
+        for (const HostDeviceId device : *devices) {
+            const auto before = cores.size();
+            for (std::uint32_t k = 0; k < geometry_->cores; ++k) {
+                const std::uint32_t user = device.value() * geometry_->cores + k;
+                if (!options.cores || (user >= options.cores->first.value() &&
+                                       user - options.cores->first.value() < options.cores->count))
+                    cores.push_back(UserCore{user});
+            }
+            if (cores.size() != before) ++used_devices;
+        }
+        if (used_devices > Tree::kNumMla)
+            return fail({.status = Status::Resource,
+                         .operation = Operation::ClaimCores,
+                         .detail = Detail::TooManyDevices,
+                         .value = used_devices,
+                         .limit = Tree::kNumMla});
+        if (cores.empty() || (options.cores && cores.size() != options.cores->count))
+            return fail({.status = Status::Invalid,
+                         .operation = Operation::ClaimCores,
+                         .detail = Detail::CoreRangeInvalid,
+                         .value = options.cores ? options.cores->first.value() : 0,
+                         .limit = devices->size() * geometry_->cores,
+                         .asked = options.cores ? options.cores->count : 0});
+        return cores;
+    }
+
+    /// In as few marks as there are gaps. What was claimed before a refusal goes with the driver.
+    Result<void> claim(const std::vector<UserCore>& cores) {
+        for (std::size_t i = 0; i < cores.size();) {
+            std::size_t end = i + 1;
+            while (end < cores.size() && cores[end].value() == cores[end - 1].value() + 1) ++end;
+            auto claimed = driver_.claim(cores[i], static_cast<std::uint32_t>(end - i));
+            if (!claimed) return claimed;
+            i = end;
+        }
+        return {};
+    }
+
+    /// Opens the core's device when it is the first of it, and hangs the core in the tree.
+    Result<void> own(UserCore user) {
+        const auto where = core_map_.host_core(user);
+        if (!where) return fail(where.error());
+        const auto* device = tree_.find(where->device);
+        if (!device) {
+            auto added = add_device(where->device);
+            if (!added) return fail(added.error());
+            device = *added;
+        }
+        const PhysicalCore id{device->index(), where->core};
+        auto core = tree_.own_core(id, user);
+        if (!core) return fail(core.error());
+        (*core)->payload.global.emplace(driver_, device->host(), id, *geometry_,
+                                        *ledgers_[id.device.value()]);
+        return {};
+    }
+
+    Result<typename Tree::Device*> add_device(HostDeviceId host) {
+        const auto facts = driver_.open_device(host);
+        if (!facts) return fail(facts.error());
+        const auto routing = routing_.routing_of(host);
+        if (!routing) return fail(routing.error());
+        auto added = tree_.add_device(
+            {.host = host, .routing = *routing, .bus = facts->bus, .geometry = geometry_});
+        if (added) ledgers_[(*added)->index().value()] = std::make_unique<Ledger>(host);
+        return added;
+    }
+
+    Result<void> reset_owned_cores() {
+        Result<void> done;
+        tree_.for_each_device([&](const auto& device) {
+            if (done) done = driver_.reset_cores(device.host(), device.owned_mask());
+        });
+        return done;
+    }
+
+    D driver_;
+    DriverFacts facts_{};
+    const Geometry* geometry_ = nullptr;
+    RoutingMap routing_;
+    CoreMap core_map_;
+    std::array<std::unique_ptr<Ledger>, Shape::kNumMla> ledgers_;
+    Tree tree_;
+};
+
+} // namespace v0
+} // namespace neuronbook

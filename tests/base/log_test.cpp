@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "neuronbook/base/log.hpp"
+#include "support/catch.hpp"
+#include "support/log_lines.hpp"
+
+using namespace neuronbook;
+
+using test::LogLines;
+
+TEST_CASE("level names are those of NEURON_RT_LOG_LEVEL", "[base][log]") {
+    CHECK(parse_log_level("QUIET") == LogLevel::Quiet);
+    CHECK(parse_log_level("ERROR") == LogLevel::Error);
+    CHECK(parse_log_level("WARN") == LogLevel::Warn);
+    CHECK(parse_log_level("WARNING") == LogLevel::Warn);
+    CHECK(parse_log_level("INFO") == LogLevel::Info);
+    CHECK(parse_log_level("DEBUG") == LogLevel::Debug);
+    CHECK(parse_log_level("TRACE") == LogLevel::Trace);
+    CHECK_FALSE(parse_log_level("info"));
+    CHECK_FALSE(parse_log_level(""));
+    CHECK_FALSE(parse_log_level("INFO "));
+}
+
+TEST_CASE("lines up to the level reach the sink, others do not", "[base][log]") {
+    LogLines sink;
+    Log::write(LogLevel::Error, "one %d", 1);
+    Log::write(LogLevel::Warn, "two %s", "2");
+    Log::write(LogLevel::Info, "three");
+    REQUIRE(sink.lines.size() == 2);
+    CHECK(sink.lines[0] == std::pair(LogLevel::Error, std::string("one 1")));
+    CHECK(sink.lines[1] == std::pair(LogLevel::Warn, std::string("two 2")));
+}
+
+TEST_CASE("a quiet log says nothing at all", "[base][log]") {
+    LogLines sink(LogLevel::Quiet);
+    Log::write(LogLevel::Error, "lost");
+    CHECK(sink.lines.empty());
+}
+
+TEST_CASE("a line longer than the buffer is cut, not dropped", "[base][log]") {
+    LogLines sink;
+    Log::write(LogLevel::Error, "%s", std::string(5000, 'x').c_str());
+    REQUIRE(sink.lines.size() == 1);
+    CHECK(sink.lines[0].second == std::string(1023, 'x'));
+}
+
+TEST_CASE("lines of several threads do not interleave", "[base][log]") {
+    LogLines sink;
+    constexpr int each = 200;
+    std::vector<std::thread> threads;
+    for (char c : {'a', 'b', 'c'})
+        threads.emplace_back([c] {
+            for (int i = 0; i < each; ++i)
+                Log::write(LogLevel::Error, "%s", std::string(100, c).c_str());
+        });
+    for (auto& thread : threads) thread.join();
+    REQUIRE(sink.lines.size() == 3 * each);
+    for (const auto& [level, line] : sink.lines) CHECK(line == std::string(100, line.front()));
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the quickstart on real files and on bad input; usage: quickstart_test.py PROGRAM."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = sys.argv[1]
+CLEAN = {"PATH": "/usr/bin:/bin"}
+
+
+def run(*words, env=None):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True,
+                          env={**CLEAN, **(env or {})}, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+CASES = []
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+@case
+def stages_verifies_and_returns_everything(folder):
+    status, out, _ = run("--instance", "trn2.48xlarge", *files(folder, 5))
+    assert status == 0, out
+    assert out.splitlines()[-1] == "outstanding: 0 bytes", out
+    assert "16 devices, 128 cores" in out
+    assert len(re.findall(r"checksum [0-9a-f]{16} same", out)) == 5
+    assert "Shared" in out and "Profiler" in out and "24.000GB" in out
+
+
+@case
+def several_models_share_a_core_when_files_outnumber_cores(folder):
+    status, out, _ = run("--instance", "trn1.2xlarge", "--driver", "2.24.7", *files(folder, 7))
+    assert status == 0, out
+    assert len(re.findall(r"^  ND 0 NC 0 .*checksum", out, re.M)) == 4
+    assert len(re.findall(r"^  ND 0 NC 1 .*checksum", out, re.M)) == 3
+
+
+@case
+def shows_progress_above_64_mib(folder):
+    big = folder / "big"
+    big.write_bytes(b"neuron" * (12 << 20))
+    status, out, err = run("--instance", "trn1.2xlarge", str(big))
+    assert status == 0, out
+    assert "72.000MB of 72.000MB (100%)" in err, err
+
+
+@case
+def d12_a_machine_without_devices_says_so(folder):
+    if pathlib.Path("/sys/module/neuron").exists():
+        return
+    status, out, err = run("--posix", *files(folder, 1))
+    assert status == 1 and not out
+    assert "/sys/module/neuron" in err and len(err.splitlines()) == 1, err
+
+
+@case
+def refuses_bad_input_with_the_value(folder):
+    good = files(folder, 1)
+    huge = folder / "huge"
+    with open(huge, "wb") as file:
+        file.truncate(25 << 30)
+    empty = folder / "empty"
+    empty.write_bytes(b"")
+    for words, said in [
+        (["--instance", "trn9.large", *good], "trn9.large"),
+        (["--instance", "inf1.xlarge", *good], "inf1.xlarge"),
+        (["--driver", "1.2.3", *good], "1.2.3"),
+        (["--instance", "trn3p.48xlarge", "--driver", "2.24.7", *good], "2.24.7"),
+        ([str(folder / "nowhere")], "nowhere"),
+        ([str(empty)], "empty is empty"),
+        ([str(huge)], "25.000GB"),
+    ]:
+        status, _, err = run(*words)
+        assert status == 1 and said in err, (words, status, err)
+    for words in [[], ["--what", *good], ["--instance"]]:
+        assert run(*words)[0] == 2, words
+
+
+@case
+def a_variable_it_does_not_honour_is_refused_by_name(folder):
+    status, _, err = run(*files(folder, 1), env={"NEURON_RT_VISIBLE_CORES": "0-3"})
+    assert status == 1 and "NEURON_RT_VISIBLE_CORES=0-3" in err, err
+
+
+def files(folder, count):
+    paths = []
+    for i in range(count):
+        path = folder / f"weights{i}"
+        path.write_bytes(bytes((i * 31 + k) % 251 for k in range(5000 + 70000 * i)))
+        paths.append(str(path))
+    return paths
+
+
+failed = 0
+for test in CASES:
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            test(pathlib.Path(name))
+        except Exception as error:  # any way of failing is a failed case
+            failed += 1
+            print(f"FAILED {test.__name__}: {error!r}")
+print(f"test cases: {len(CASES)} | {len(CASES) - failed} passed | {failed} failed")
+sys.exit(1 if failed else 0)

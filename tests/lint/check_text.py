@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The repository speaks of the project alone.
+
+No numbers of a tracker that a reader of the source does not have, no absolute paths of somebody's
+machine, no package hosts: what is needed comes from the distribution, by package name.
+"""
+
+import re
+
+import lintlib
+
+# Written so that this file does not match itself.
+RULES = [
+    (re.compile(r"\b(?:issue|issues|pull request|PR|fix|fixes|fixed|close|closes|closed|see)"
+                r"\s*#\d+\b", re.I), "a tracker number"),
+    (re.compile(r"(?<![\w.])/wor[k]/"), "an absolute path"),
+    (re.compile(r"(?<![\w.])/hom[e]/\w"), "an absolute path"),
+    (re.compile(r"https?:/[/][^\s)>\"'`]*?(?:registry|mirror|deb\.)", re.I), "a package host"),
+]
+
+
+def check(root):
+    findings = []
+    for path in lintlib.repository_files(root):
+        data = path.read_bytes()
+        if b"\0" in data:
+            continue
+        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+            for pattern, what in RULES:
+                if pattern.search(line):
+                    name = path.relative_to(root).as_posix()
+                    findings.append(f"{name}:{number}: {what}: {line.strip()[:80]}")
+    return findings
+
+
+GOOD = {
+    "README.md": "Work is in homework/ and artwork/; tables.md #7; docs at https:/" + "/example.org/\n",
+    "a.sh": "sudo apt-get install meson\ncd build/network/\n",
+}
+BAD = [
+    ("tracker number", {"README.md": "as said in issue " + "#12\n"}, "README.md:1: a tracker"),
+    ("closing word", {"a.cpp": "// Fixes " + "#3\n"}, "a.cpp:1: a tracker"),
+    ("path", {"a.py": "open('/wor" + "k/data')\n"}, "a.py:1: an absolute path"),
+    ("home", {"a.py": "\nopen('/hom" + "e/me/x')\n"}, "a.py:2: an absolute path"),
+    ("registry", {"s.sh": "curl https:/" + "/registry.example.org/x\n"}, "s.sh:1: a package host"),
+    ("mirror", {"s.sh": "curl http:/" + "/my.mirror.example/x\n"}, "s.sh:1: a package host"),
+    ("debian host", {"s.sh": "curl http:/" + "/deb.example.org/x\n"}, "s.sh:1: a package host"),
+]
+
+if __name__ == "__main__":
+    lintlib.run(check, BAD, GOOD)

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Run one suite of the probe against the simulated kernel; its answers must be the real driver's.
+
+    run.py PROBE SUITE --transcript FILE --instance NAME --driver VERSION [--part N] [--except WORD]
+
+--except leaves out lines, on both sides, that contain WORD: what the model does not serve yet.
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+COMPARE = pathlib.Path(__file__).with_name("ndprobe") / "compare.py"
+
+
+def without(text, words):
+    return "".join(line for line in text.splitlines(keepends=True)
+                   if not any(word in line for word in words))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("probe")
+    parser.add_argument("suite")
+    parser.add_argument("--transcript", required=True)
+    parser.add_argument("--instance", required=True)
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--part", default="1")
+    parser.add_argument("--except", dest="excluded", action="append", default=[])
+    args = parser.parse_args()
+
+    environment = dict(os.environ, NDPROBE_INSTANCE=args.instance, NDPROBE_DRIVER=args.driver)
+    run = subprocess.run([args.probe, args.suite], env=environment, capture_output=True,
+                         text=True, errors="replace", timeout=300)
+    sys.stderr.write(run.stderr)
+    if run.returncode != 0:
+        sys.exit(f"{args.probe} {args.suite}: ended with {run.returncode}")
+    recorded = pathlib.Path(args.transcript).read_text(errors="replace")
+    with tempfile.TemporaryDirectory() as folder:
+        output = pathlib.Path(folder) / "output"
+        transcript = pathlib.Path(folder) / "transcript"
+        output.write_text(without(run.stdout, args.excluded))
+        transcript.write_text(without(recorded, args.excluded))
+        return subprocess.run([sys.executable, COMPARE, args.suite, output, "--part", args.part,
+                               "--transcript", transcript], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

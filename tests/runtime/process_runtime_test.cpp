@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/catch.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "neuronbook/neuronbook.hpp"
+#include "support/sim_machine.hpp"
+
+using namespace neuronbook;
+using test::SimMachine;
+
+namespace {
+
+using Book = Runtime<test::SimDriver>;
+using Front = ProcessRuntime<Book>;
+
+/// Sets a variable while it lives.
+struct Variable {
+    Variable(const char* n, const char* value) : name(n) { ::setenv(n, value, 1); }
+    ~Variable() { ::unsetenv(name); }
+    const char* name;
+};
+
+} // namespace
+
+TEST_CASE("E16: the process front is set once, a second init fails and the first stays intact",
+          "[runtime][E16]") {
+    SimMachine machine;
+    int opened = 0;
+    const auto open = [&] {
+        ++opened;
+        return Book::open({.log_level = LogLevel::Quiet}, test::SimDriver(machine.port()));
+    };
+    CHECK(static_cast<int>(Front::get().error().status) == 13);
+    Front::clear(); // before the first init: nothing
+    CHECK(static_cast<int>(Front::get().error().status) == 13);
+
+    const auto first = Front::init(open);
+    REQUIRE(first);
+    CHECK(*Front::get() == *first);
+    const auto second = Front::init(open);
+    REQUIRE_FALSE(second);
+    CHECK(static_cast<int>(second.error().status) == 1);
+    CHECK(describe(second.error()).find("already initialized") != std::string::npos);
+    CHECK(opened == 1);
+    CHECK((*Front::get())->usable());
+
+    Front::clear();
+    CHECK(machine.kernel->census() == machine.baseline);
+    CHECK(static_cast<int>(Front::get().error().status) == 14);
+    REQUIRE(Front::init(open));
+    CHECK((*Front::get())->usable());
+    Front::clear();
+    CHECK(machine.kernel->census() == machine.baseline);
+}
+
+TEST_CASE("a failed init leaves the front as it was", "[runtime]") {
+    SimMachine machine;
+    machine.plan.fail_nth(1, -EIO);
+    using Other = ProcessRuntime<Runtime<SimDriver>>;
+    const auto failed = Other::init([&] {
+        return Runtime<SimDriver>::open(
+            {.cores = CoreRange{UserCore{99}, 1}, .log_level = LogLevel::Quiet},
+            SimDriver(SimPort(*machine.kernel)));
+    });
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().detail == Detail::CoreRangeInvalid);
+    CHECK(static_cast<int>(Other::get().error().status) == 13);
+}
+
+TEST_CASE(
+    "options come from the environment, and what is not understood is refused with both words",
+    "[runtime]") {
+    auto plain = RuntimeOptions::from_environment();
+    REQUIRE(plain);
+    CHECK_FALSE(plain->reset_cores);
+    CHECK(plain->log_level == LogLevel::Error);
+    {
+        const Variable level("NEURON_RT_LOG_LEVEL", "WARNING");
+        const Variable reset("NEURON_RT_RESET_CORES", "1");
+        const auto options = RuntimeOptions::from_environment();
+        REQUIRE(options);
+        CHECK(options->reset_cores);
+        CHECK(options->log_level == LogLevel::Warn);
+    }
+    const struct {
+        const char* name;
+        const char* value;
+        Detail detail;
+    } rows[] = {{"NEURON_RT_LOG_LEVEL", "loud", Detail::BadOption},
+                {"NEURON_RT_RESET_CORES", "yes", Detail::BadOption},
+                {"NEURON_RT_VISIBLE_CORES", "0-3", Detail::NotHonouredYet},
+                {"NEURON_RT_NUM_CORES", "2", Detail::NotHonouredYet}};
+    for (const auto& row : rows) {
+        const Variable variable(row.name, row.value);
+        const auto refused = RuntimeOptions::from_environment();
+        REQUIRE_FALSE(refused);
+        CHECK(static_cast<int>(refused.error().status) == 2);
+        CHECK(refused.error().detail == row.detail);
+        const std::string text = describe(refused.error());
+        INFO(text);
+        CHECK(text.find(row.name) != std::string::npos);
+        CHECK(text.find(row.value) != std::string::npos);
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/catch.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "neuronbook/neuronbook.hpp"
+#include "support/sim_machine.hpp"
+
+using namespace neuronbook;
+using test::SimMachine;
+
+namespace {
+
+using Book = Runtime<test::SimDriver>;
+
+const RuntimeOptions kQuiet{.log_level = LogLevel::Quiet};
+
+RuntimeOptions quiet_cores(std::uint32_t first, std::uint32_t count) {
+    RuntimeOptions options = kQuiet;
+    options.cores = CoreRange{UserCore{first}, count};
+    return options;
+}
+
+std::unique_ptr<Book> up(SimMachine& machine, const RuntimeOptions& options = kQuiet,
+                         std::int32_t pid = 100) {
+    auto runtime = Book::open(options, test::SimDriver(machine.port(pid)));
+    INFO((runtime ? "" : describe(runtime.error())));
+    REQUIRE(runtime);
+    return *std::move(runtime);
+}
+
+struct Small : RuntimeShape {
+    static constexpr std::uint32_t kNumMla = 2;
+};
+
+PhysicalCore core(std::uint32_t device, std::uint32_t index) {
+    return {DeviceIndex{device}, CoreIndex{index}};
+}
+
+/// Collects what is logged while it lives.
+struct LogTrap {
+    LogTrap() {
+        Log::set_sink(
+            [](void* self, LogLevel level, std::string_view line) {
+                static_cast<LogTrap*>(self)->lines.emplace_back(
+                    std::to_string(static_cast<int>(level)) + " " + std::string(line));
+            },
+            this);
+    }
+    ~LogTrap() { Log::set_sink(nullptr); }
+    std::vector<std::string> lines;
+};
+
+} // namespace
+
+TEST_CASE("every instance type comes up with its devices and cores and goes without a trace",
+          "[runtime]") {
+    const struct {
+        const char* instance;
+        const char* driver;
+        std::uint32_t devices, cores;
+    } rows[] = {{"trn1.2xlarge", "2.24.7", 1, 2},      {"trn1.32xlarge", "2.24.7", 16, 32},
+                {"inf2.24xlarge", "2.26.5", 6, 12},    {"inf2.48xlarge", "2.30.2", 12, 24},
+                {"trn2.3xlarge", "2.26.5", 1, 8},      {"trn2.48xlarge", "2.30.2", 16, 128},
+                {"trn2u.48xlarge", "2.24.7", 16, 128}, {"trn3p.48xlarge", "2.26.5", 16, 128}};
+    for (const auto& row : rows) {
+        INFO(row.instance << " under " << row.driver);
+        SimMachine machine(row.instance, row.driver);
+        auto runtime = up(machine);
+        CHECK(runtime->tree().device_count() == row.devices);
+        CHECK(runtime->tree().core_count() == row.cores);
+        CHECK(machine.kernel->census().marks == row.cores);
+        CHECK(machine.kernel->census().open_files == row.devices + 1);
+        runtime.reset();
+        CHECK(machine.kernel->census() == machine.baseline);
+        CHECK(machine.kernel->unmodelled().empty());
+        CHECK(machine.kernel->unknown().empty());
+    }
+}
+
+TEST_CASE("A14: used, limit and what can be allocated come from the architecture's table",
+          "[runtime][A14]") {
+    const struct {
+        const char* instance;
+        std::uint64_t limit;
+    } rows[] = {{"trn1.2xlarge", 0x400000000},
+                {"inf2.xlarge", 0x400000000},
+                {"trn2.3xlarge", 0x600000000},
+                {"trn3pd98.3xlarge", 0x900000000}};
+    for (const auto& row : rows) {
+        INFO(row.instance);
+        SimMachine machine(row.instance, "2.26.5");
+        auto runtime = up(machine);
+        auto tier = runtime->model_allocator(core(0, 1));
+        REQUIRE(tier);
+        const auto block = (*tier)->allocate({.size = Bytes{5000}, .usage = Usage::Weight});
+        REQUIRE(block);
+        const auto memory = runtime->memory(core(0, 1));
+        REQUIRE(memory);
+        CHECK(memory->used.count() == 8192);
+        CHECK(memory->limit.count() == row.limit);
+        CHECK(memory->allocatable.count() == row.limit - 0x1000000);
+        CHECK(runtime->memory(core(0, 0))->used == Bytes{0});
+    }
+}
+
+TEST_CASE("user cores lead to the physical cores of the driver's map", "[runtime]") {
+    SimMachine machine("trn2.3xlarge", "2.26.5");
+    auto runtime = up(machine, quiet_cores(2, 2)); // k = 2, 3 of device 0 are cores 6 and 7
+    REQUIRE(runtime->tree().core_count() == 2);
+    CHECK(runtime->tree().core_at(0)->id() == core(0, 6));
+    CHECK(runtime->tree().core_at(0)->user() == UserCore{2});
+    CHECK(runtime->tree().core_at(1)->id() == core(0, 7));
+    CHECK_FALSE(runtime->tree().resolve(core(0, 0)));
+    CHECK(machine.kernel->census().marks == 2);
+    // Its memory is next to it: HBM 3.
+    auto allocator = runtime->allocator(core(0, 6));
+    REQUIRE(allocator);
+    const auto block = (*allocator)->allocate({.size = Bytes{1u << 20}, .usage = Usage::Tensor});
+    REQUIRE(block);
+    CHECK(block->hbm() == 3);
+    CHECK(block->address().value() == 0x804001000000);
+}
+
+TEST_CASE("more devices than the tree holds are refused with both numbers, nothing is claimed",
+          "[runtime]") {
+    SimMachine machine("trn1.32xlarge", "2.24.7");
+    const auto refused =
+        Runtime<test::SimDriver, Small>::open(kQuiet, test::SimDriver(machine.port()));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::TooManyDevices);
+    CHECK(refused.error().value == 16);
+    CHECK(refused.error().limit == 2);
+    CHECK(machine.kernel->census() == machine.baseline);
+    auto runtime =
+        Runtime<test::SimDriver, Small>::open(quiet_cores(4, 4), test::SimDriver(machine.port()));
+    REQUIRE(runtime);
+    CHECK((*runtime)->tree().device_count() == 2);
+    CHECK((*runtime)->tree().find(DeviceIndex{0})->host() == HostDeviceId{2});
+}
+
+TEST_CASE("cores that are not there are refused with the number and the bound", "[runtime]") {
+    SimMachine machine("trn1.2xlarge", "2.24.7");
+    for (const auto& [first, count] : {std::pair{0u, 3u}, {2u, 1u}, {0u, 0u}, {1u, 2u}}) {
+        const auto refused = Book::open(quiet_cores(first, count), test::SimDriver(machine.port()));
+        REQUIRE_FALSE(refused);
+        CHECK(static_cast<int>(refused.error().status) == 2);
+        CHECK(refused.error().detail == Detail::CoreRangeInvalid);
+        CHECK(refused.error().value == first);
+        CHECK(refused.error().asked == count);
+        CHECK(refused.error().limit == 2);
+        CHECK(machine.kernel->census() == machine.baseline);
+    }
+}
+
+TEST_CASE("C07: cores that another process has are refused at once, nothing is left",
+          "[runtime][C07]") {
+    SimMachine machine("trn1.32xlarge", "2.24.7");
+    auto owner = up(machine, quiet_cores(0, 2), 100);
+    const auto held = machine.kernel->census();
+    const auto refused = Book::open(quiet_cores(0, 2), test::SimDriver(machine.port(200)));
+    REQUIRE_FALSE(refused);
+    CHECK(static_cast<int>(refused.error().status) == 9);
+    CHECK(refused.error().asked == 2);
+    CHECK(refused.error().limit == 0);
+    CHECK(machine.kernel->census() == held);
+    auto neighbour = up(machine, quiet_cores(2, 2), 200);
+    CHECK(neighbour->tree().core_count() == 2);
+}
+
+TEST_CASE("two runtimes of one process share cores and devices, each with its own books",
+          "[runtime]") {
+    SimMachine machine;
+    auto first = up(machine);
+    auto second = up(machine);
+    auto block = (*first->allocator(core(0, 0)))->allocate({.size = Bytes{4096}});
+    REQUIRE(block);
+    CHECK(first->memory(core(0, 0))->used.count() == 4096);
+    CHECK(second->memory(core(0, 0))->used.count() == 0);
+    block->reset();
+    first.reset();
+    CHECK(second->usable());
+    CHECK((*second->allocator(core(0, 0)))->allocate({.size = Bytes{4096}}));
+    CHECK(machine.kernel->census().marks == 2);
+    second.reset();
+    CHECK(machine.kernel->census() == machine.baseline);
+}
+
+TEST_CASE("closing frees what allocators still own, and a block that outlives it is empty",
+          "[runtime]") {
+    SimMachine machine;
+    auto runtime = up(machine);
+    auto block = (*runtime->allocator(core(0, 0)))->allocate({.size = Bytes{1u << 20}});
+    REQUIRE(block);
+    runtime->close();
+    CHECK(machine.kernel->census() == machine.baseline);
+    CHECK_FALSE(static_cast<bool>(*block));
+    CHECK(static_cast<int>(block->chunk().error().status) == 14);
+    CHECK_FALSE(runtime->usable());
+    CHECK(static_cast<int>(runtime->memory(core(0, 0)).error().status) == 13);
+    runtime->close(); // twice is once
+    auto again = up(machine);
+    CHECK(again->usable());
+}
+
+TEST_CASE("D11: a failure at device k closes the others once and logs one line, the first cause",
+          "[runtime][D11]") {
+    SimMachine machine("trn1.32xlarge", "2.24.7");
+    LogTrap log;
+    // version, door, two identities, routes, pod, claim; then three calls a device.
+    machine.plan.fail_nth(7 + 3 * 3 + 1, -EACCES);
+    const auto refused = Book::open({}, test::SimDriver(machine.port()));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::NotPermitted);
+    CHECK(refused.error().device == 3);
+    CHECK(refused.error().text.view() == "/dev/neuron3");
+    CHECK(machine.counts.of(PortCall::Close) == 4); // three devices and the door
+    REQUIRE(log.lines.size() == 1);
+    CHECK(log.lines[0] == "1 " + describe(refused.error()));
+    CHECK(machine.kernel->census() == machine.baseline);
+}
+
+TEST_CASE("D14: with one of sixteen devices visible the book comes up with that device's cores",
+          "[runtime][D14]") {
+    auto kernel = SimKernel::make({.instance = "trn1.32xlarge", .visible = {HostDeviceId{5}}});
+    REQUIRE(kernel);
+    auto runtime = Runtime<SimDriver>::open(kQuiet, SimDriver(SimPort(**kernel)));
+    REQUIRE(runtime);
+    CHECK((*runtime)->tree().core_count() == 2);
+    CHECK((*runtime)->tree().core_at(0)->user() == UserCore{10});
+    CHECK((*runtime)->tree().find(HostDeviceId{5})->routing() == RoutingId{3});
+    CHECK((*runtime)->routing().size() == 16);
+}
+
+TEST_CASE("claimed cores are reset only when asked", "[runtime]") {
+    for (const bool asked : {false, true}) {
+        SimMachine machine;
+        RuntimeOptions options = kQuiet;
+        options.reset_cores = asked;
+        auto runtime = up(machine, options);
+        char text[32];
+        const auto size = machine.port().read_file(
+            "/sys/devices/virtual/neuron_device/neuron0/neuron_core0/stats/other_info/"
+            "reset_req_count/total",
+            text);
+        // A load-time reset is not counted; where the file is not modelled there is nothing to see.
+        if (size > 0) CHECK((text[0] != '0') == asked);
+        CHECK(runtime->usable());
+    }
+}
+
+TEST_CASE("D04: in a forked child a runtime answers UNINITIALIZED and touches nothing",
+          "[runtime][D04]") {
+    SimMachine machine;
+    auto runtime = up(machine);
+    auto tier = runtime->model_allocator(core(0, 0));
+    REQUIRE(tier);
+    auto block = (*tier)->allocate({.size = Bytes{4096}});
+    REQUIRE(block);
+    const auto calls = machine.counts.total();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        bool good = !runtime->usable();
+        good = good && static_cast<int>(runtime->memory(core(0, 0)).error().status) == 13;
+        good = good && static_cast<int>(runtime->allocator(core(0, 0)).error().status) == 13;
+        good = good && static_cast<int>((*tier)->allocate({.size = Bytes{1}}).error().status) == 13;
+        block->reset();
+        tier->reset();
+        runtime.reset();
+        good = good && !Book::open(kQuiet, test::SimDriver(machine.port()));
+        ::_exit(good && machine.counts.total() == calls ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK((*tier)->free(*std::move(block)));
+    CHECK(machine.kernel->census().marks == 2);
+}
