@@ -61,6 +61,33 @@ TEST_CASE("E4: an allocator that ends frees what still has a handle, and names i
     }
 }
 
+TEST_CASE("a block has left list and ledger, and every lock is free, when the driver frees it",
+          "[dmem][lifetime]") {
+    OneCore memory;
+    test::LogLines log(LogLevel::Quiet);
+    struct Seen {
+        OneCore* memory;
+        FakeAllocator<ModelTag>* allocator;
+        int calls = 0;
+    } seen{&memory, nullptr};
+    auto ending = another<ModelTag>(memory);
+    seen.allocator = ending.get();
+    memory.driver.observer = &seen;
+    memory.driver.before_free = [](void* observer) {
+        auto& self = *static_cast<Seen*>(observer);
+        ++self.calls;
+        CHECK(self.allocator->outstanding().blocks == 0);
+        CHECK(self.memory->ledger.used_by_core(CoreIndex{5}) == 0_B);
+        CHECK(self.allocator->allocate({.usage = Usage::Weight}).error().detail ==
+              Detail::ZeroSize);
+    };
+    REQUIRE(ending->free(*ending->allocate({.size = 1_B, .usage = Usage::Weight})));
+    const auto left = *ending->allocate({.size = 1_B, .usage = Usage::Weight});
+    ending.reset();
+    CHECK_FALSE(left);
+    CHECK(seen.calls == 2);
+}
+
 TEST_CASE("handles dropped after their allocator ended free nothing a second time",
           "[dmem][lifetime]") {
     OneCore memory;

@@ -50,6 +50,7 @@ public:
     }
 
     Result<void> free(HostDeviceId device, const Chunk& chunk) {
+        if (before_free) before_free(observer);
         const std::lock_guard lock(mutex_);
         ++frees;
         if (auto planned = next_call(); !planned) return planned;
@@ -110,6 +111,8 @@ public:
     std::uint64_t misuses = 0; ///< frees of what is not held
     std::vector<ChunkRequest> requests;
     Chunk (*spoil)(Chunk) = nullptr; ///< changes what allocate() answers
+    void (*before_free)(void* observer) = nullptr;
+    void* observer = nullptr;
 
 private:
     struct Held {
