@@ -26,6 +26,11 @@ using Model = quickstart::StagedModel<Runtime>;
 
 int complain(const nb::Error& error) {
     std::fprintf(stderr, "quickstart: %s\n", nb::describe(error).c_str());
+    if (error.detail != nb::Detail::UnknownInstance) return 1;
+    std::fputs("known:", stderr);
+    for (const auto& instance : nb::kInstances)
+        std::fprintf(stderr, " %.*s", static_cast<int>(instance.name.size()), instance.name.data());
+    std::fputs("\n", stderr);
     return 1;
 }
 
