@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds everything in build/ and runs every test. The last line is `N passed, N failed`, with
-# `, N skipped` after it where a tool is not installed. Arguments go to `meson setup`.
+# Builds everything in build/ and runs every test. The last line is `N passed, N failed`, exactly;
+# the line before it names what was skipped, where a tool is not installed. Arguments go to
+# `meson setup`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build=build
 log=$build/meson-logs/testlog.json
 
-scripts/setup.sh
-
 prepare() {
     local again=()
     [ -f $build/build.ninja ] && again=(--reconfigure)
     rm -f $log
-    meson setup "${again[@]}" $build -Dtests=enabled "$@" && meson compile -C $build
+    scripts/setup.sh && meson setup "${again[@]}" $build -Dtests=enabled "$@" && meson compile -C $build
 }
 
 if ! prepare "$@"; then

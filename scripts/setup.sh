@@ -4,17 +4,18 @@
 #
 #   scripts/setup.sh                 what building and testing need
 #   scripts/setup.sh --quickstart    what quickstart.sh needs
-#   scripts/setup.sh --ci            the first, and the pinned compilers, linters and benchmark library
+#   scripts/setup.sh --ci            the first, and the pinned compilers, linters and benchmark tools
 set -euo pipefail
 
 build=(g++ meson ninja-build pkg-config python3 libboost-dev libabsl-dev libexpected-dev)
 tests=(cmake catch2)
-ci=(clang-19 clang-tidy-19 clang-format-16 libclang-rt-19-dev libbenchmark-dev)
+ci=(clang-19 clang-tidy-19 clang-format-16 libclang-rt-19-dev)
+bench=(libbenchmark-dev valgrind binutils) # valgrind counts the instructions of bench/ratios
 quickstart=(tesseract-ocr-eng)
 
 case "${1:-}" in
     "") wanted=("${build[@]}" "${tests[@]}") ;;
-    --ci) wanted=("${build[@]}" "${tests[@]}" "${ci[@]}") ;;
+    --ci) wanted=("${build[@]}" "${tests[@]}" "${ci[@]}" "${bench[@]}") ;;
     --quickstart) wanted=("${build[@]}" "${quickstart[@]}") ;;
     *)
         echo "usage: scripts/setup.sh [--quickstart | --ci]" >&2

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Sums Meson's test logs into one line: `N passed, N failed`, and `, N skipped` if there are any.
+"""Sums Meson's test logs. The last line is `N passed, N failed`, exactly; what was skipped, because
+a tool is not installed, is named on the line before it.
 
     summarise.py LOG...        each LOG a meson-logs/testlog.json; exit 1 if a test failed, if
                                none ran, or if a log is missing
@@ -19,6 +20,7 @@ import tempfile
 ALL_PASSED = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases?\)", re.M)
 TOTALS = re.compile(r"^test cases:\s*\d+\s*\|(.*)$", re.M)
 PART = re.compile(r"(\d+) (passed|failed as expected|failed|skipped)")
+LAST_LINE = re.compile(r"\d+ passed, \d+ failed")
 GOOD = {"OK", "EXPECTEDFAIL"}
 
 
@@ -49,8 +51,8 @@ def count(test):
 
 
 def summarise(logs):
-    """The line, and whether all is well."""
-    totals = [0, 0, 0]
+    """The lines, and whether all is well."""
+    totals, skips = [0, 0, 0], []
     for log in logs:
         try:
             with open(log, encoding="utf-8") as file:
@@ -60,12 +62,13 @@ def summarise(logs):
             totals[1] += 1
             continue
         for test in tests:
-            totals = [a + b for a, b in zip(totals, count(test))]
+            counted = count(test)
+            totals = [a + b for a, b in zip(totals, counted)]
+            if counted[2]:
+                skips.append(test["name"].split(" / ")[-1])
     passed, failed, skipped = totals
-    line = f"{passed} passed, {failed} failed"
-    if skipped:
-        line += f", {skipped} skipped"
-    return line, failed == 0 and passed > 0
+    lines = [f"{skipped} skipped: {', '.join(skips)}"] if skipped else []
+    return lines + [f"{passed} passed, {failed} failed"], failed == 0 and passed > 0
 
 
 def self_test():
@@ -86,22 +89,28 @@ def self_test():
         ("a timeout", [("TIMEOUT", None)], "0 passed, 1 failed", False),
         ("an unexpected pass", [("UNEXPECTEDPASS", "")], "0 passed, 1 failed", False),
         ("an expected failure", [("EXPECTEDFAIL", "")], "1 passed, 0 failed", True),
-        ("skipped", [("OK", ""), ("SKIP", "")], "1 passed, 0 failed, 1 skipped", True),
-        ("only skipped", [("SKIP", "")], "0 passed, 0 failed, 1 skipped", False),
+        ("skipped", [("OK", ""), ("SKIP", "")], "1 skipped: t1\n1 passed, 0 failed", True),
+        ("only skipped", [("SKIP", "")], "1 skipped: t0\n0 passed, 0 failed", False),
+        ("a skipped test case",
+         [("OK", "test cases: 3 | 2 passed | 1 skipped\n"), ("SKIP", "")],
+         "2 skipped: t0, t1\n2 passed, 0 failed", True),
         ("nothing ran", [], "0 passed, 0 failed", False),
         ("no test case ran", [("FAIL", "No tests ran\n")], "0 passed, 1 failed", False),
     ]
     failures = 0
     for name, tests, line, good in cases:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            file.writelines(json.dumps({"result": r, "stdout": o}) + "\n" for r, o in tests)
+            for i, (result, output) in enumerate(tests):
+                test = {"name": f"project:suite / t{i}", "result": result, "stdout": output}
+                file.write(json.dumps(test) + "\n")
             file.flush()
-            got = summarise([file.name])
-        if got != (line, good):
+            lines, well = summarise([file.name])
+        got = ("\n".join(lines), well)
+        if got != (line, good) or not LAST_LINE.fullmatch(lines[-1]):
             failures += 1
             print(f"FAILED {name}: expected {(line, good)}, got {got}")
     got = summarise(["/nonexistent/testlog.json"])
-    if got != ("0 passed, 1 failed", False):
+    if got != (["0 passed, 1 failed"], False):
         failures += 1
         print(f"FAILED a missing log: got {got}")
     total = len(cases) + 1
@@ -114,8 +123,8 @@ def main():
         sys.exit(self_test())
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    line, good = summarise(sys.argv[1:])
-    print(line)
+    lines, good = summarise(sys.argv[1:])
+    print("\n".join(lines))
     sys.exit(0 if good else 1)
 
 

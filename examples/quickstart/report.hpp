@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "neuronbook/neuronbook.hpp"
+#include "outstanding.hpp"
 
 namespace quickstart {
 
@@ -67,6 +68,24 @@ void print_usage(const Runtime& runtime) {
         cell(nb::human(memory->limit));
         std::printf("\n");
     });
+}
+
+/// One model: where it lies, how large it is and whether its bytes came back.
+template <class Model>
+std::string describe_model(const Model& model, bool same) {
+    char place[96];
+    std::snprintf(place, sizeof place, "  ND%2u NC%2u  0x%-12llx %10s  checksum %016llx %s  ",
+                  model.weights().device().value(), model.core().core.value(),
+                  static_cast<unsigned long long>(model.weights().address().value()),
+                  nb::human(nb::Bytes{model.size()}).c_str(),
+                  static_cast<unsigned long long>(model.checksum()), same ? "same" : "DIFFERENT");
+    return place + model.path();
+}
+
+inline void print_holding(const char* when, const Holding& holding) {
+    std::printf("%s: %llu bytes in the ledger, %llu bytes in the driver's list\n", when,
+                static_cast<unsigned long long>(holding.booked),
+                static_cast<unsigned long long>(holding.listed));
 }
 
 } // namespace quickstart

@@ -30,7 +30,12 @@ public:
     static Result<R*> init(Open open) {
         auto& self = state();
         const std::lock_guard lock(self.mutex);
-        if (self.owner) return fail({.operation = Operation::Global, .detail = Detail::AlreadyUp});
+        if (self.owner && self.owner->usable())
+            return fail({.operation = Operation::Global, .detail = Detail::AlreadyUp});
+        if (self.owner) // in a forked child: the runtime is the parent's
+            return fail({.status = Status::Uninitialized,
+                         .operation = Operation::Global,
+                         .detail = Detail::Forked});
         auto made = open();
         if (!made) return fail(made.error());
         self.owner = *std::move(made);

@@ -16,6 +16,7 @@
 #include "neuronbook/base/describe.hpp"
 #include "neuronbook/base/log.hpp"
 #include "neuronbook/dmem/allocator.hpp"
+#include "neuronbook/dmem/allocator_register.hpp"
 #include "neuronbook/dmem/ledger.hpp"
 #include "neuronbook/runtime_options.hpp"
 #include "neuronbook/topology/context_tree.hpp"
@@ -51,19 +52,19 @@ struct CoreMemory {
 /// process; they share its door to the kernel, and closing one returns only what it took.
 ///
 /// Thread safety: open(), close() and destruction belong to one thread; everything else may be
-/// called from any number. Blocks, and allocators made by model_allocator(), must be gone before
-/// their runtime.
+/// called from any number. Blocks and allocators made by model_allocator() may outlive it: they are
+/// closed with it, their memory freed.
 template <Driver D = DefaultDriver, class Shape = RuntimeShape>
 class Runtime {
 public:
     using Tree = ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>>;
-    using ModelAllocator = Allocator<ModelTag, D>;
+    using ModelAllocator = typename AllocatorRegister<Allocator<ModelTag, D>>::Registered;
 
     /// Effects: brings the book up: connects, reads the topology, claims cores, opens and describes
     /// their devices, gives each core its GLOBAL allocator and each device its ledger. A failure at
     /// any step returns what was taken so far and logs one line. libnrt: tdrv_init
     static Result<std::unique_ptr<Runtime>> open(const RuntimeOptions& options, D driver) {
-        Log::set_level(options.log_level);
+        if (options.log_level) Log::set_level(*options.log_level);
         std::unique_ptr<Runtime> runtime(new Runtime(std::move(driver)));
         if (auto up = runtime->bring_up(options); !up) {
             Log::write(LogLevel::Error, "%s", describe(up.error()).c_str());
@@ -79,6 +80,8 @@ public:
     /// Effects: frees what the allocators still own, closes devices, releases claims. Twice is
     /// once. In a forked child nothing is called. libnrt: tdrv_destroy
     void close() noexcept {
+        closed_ = true;
+        if (usable()) models_.close_all();
         tree_.for_each_core([](auto& core) { core.payload.global.reset(); });
         tree_.clear();
         for (auto& ledger : ledgers_) ledger.reset();
@@ -94,7 +97,7 @@ public:
     /// The core-scoped allocator of a core. Errors: as the tree's resolve(); UNINITIALIZED in a
     /// forked child.
     [[nodiscard]] Result<Allocator<GlobalTag, D>*> allocator(PhysicalCore core) {
-        if (!usable()) return fail(closed());
+        if (!usable()) return fail(barred(Operation::Allocate));
         auto found = tree_.resolve(core);
         if (!found) return fail(found.error());
         return &*found->core->payload.global;
@@ -102,16 +105,16 @@ public:
 
     /// A fresh allocator for one model on a core; its end is the end of the model's memory there.
     [[nodiscard]] Result<std::unique_ptr<ModelAllocator>> model_allocator(PhysicalCore core) {
-        if (!usable()) return fail(closed());
+        if (!usable()) return fail(barred(Operation::Allocate));
         auto found = tree_.resolve(core);
         if (!found) return fail(found.error());
-        return std::make_unique<ModelAllocator>(driver_, found->device->host(), core, *geometry_,
-                                                *ledgers_[core.device.value()]);
+        return models_.make(driver_, found->device->host(), core, *geometry_,
+                            *ledgers_[core.device.value()]);
     }
 
     /// Used and limit of a core. libnrt: nrt_get_vnc_memory_stats
     [[nodiscard]] Result<CoreMemory> memory(PhysicalCore core) const {
-        if (!usable()) return fail(closed());
+        if (!usable()) return fail(barred(Operation::Query));
         auto found = tree_.resolve(core);
         if (!found) return fail(found.error());
         const Geometry& geometry = found->device->geometry();
@@ -130,10 +133,12 @@ public:
 private:
     explicit Runtime(D driver) : driver_(std::move(driver)) {}
 
-    static Error closed() {
-        return {.status = Status::Uninitialized,
-                .operation = Operation::Resolve,
-                .detail = Detail::NotUp};
+    /// Why nothing can be done: closed, or a forked child.
+    [[nodiscard]] Error barred(Operation operation) const {
+        return {.status = closed_ ? Status::Closed : Status::Uninitialized,
+                .operation = operation,
+                .detail = closed_ ? Detail::Closed : Detail::Forked,
+                .text = std::string_view("runtime")};
     }
 
     Result<void> bring_up(const RuntimeOptions& options) {
@@ -173,7 +178,9 @@ private:
         if (!devices) return fail(devices.error());
         std::vector<UserCore> cores;
         std::uint32_t used_devices = 0;
+        std::uint32_t end = 0; // one past the last core present
         for (const HostDeviceId device : *devices) {
+            end = (device.value() + 1) * geometry_->cores;
             const auto before = cores.size();
             for (std::uint32_t k = 0; k < geometry_->cores; ++k) {
                 const std::uint32_t user = device.value() * geometry_->cores + k;
@@ -194,7 +201,7 @@ private:
                          .operation = Operation::ClaimCores,
                          .detail = Detail::CoreRangeInvalid,
                          .value = options.cores ? options.cores->first.value() : 0,
-                         .limit = devices->size() * geometry_->cores,
+                         .limit = end,
                          .asked = options.cores ? options.cores->count : 0});
         return cores;
     }
@@ -249,11 +256,13 @@ private:
     }
 
     D driver_;
+    bool closed_ = false;
     DriverFacts facts_{};
     const Geometry* geometry_ = nullptr;
     RoutingMap routing_;
     CoreMap core_map_;
     std::array<std::unique_ptr<Ledger>, Shape::kNumMla> ledgers_;
+    AllocatorRegister<Allocator<ModelTag, D>> models_;
     Tree tree_;
 };
 

@@ -31,7 +31,8 @@ struct RuntimeOptions {
     /// Reset the claimed cores at bring-up. Off unless asked for: a reset is only safe on cores
     /// that nobody else uses.
     bool reset_cores = false;
-    LogLevel log_level = LogLevel::Error;
+    /// Nothing leaves the level as it is.
+    std::optional<LogLevel> log_level{};
 
     /// Effects: reads NEURON_RT_RESET_CORES (0 or 1) and NEURON_RT_LOG_LEVEL. Errors: INVALID with
     /// variable and text for a value that is not understood, and for the variables that choose
@@ -50,7 +51,7 @@ struct RuntimeOptions {
         if (const char* text = std::getenv("NEURON_RT_LOG_LEVEL")) {
             const auto level = parse_log_level(text);
             if (!level) return fail(refused(Detail::BadOption, "NEURON_RT_LOG_LEVEL", text));
-            options.log_level = *level;
+            options.log_level = level;
         }
         return options;
     }

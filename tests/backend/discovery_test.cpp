@@ -147,6 +147,8 @@ TEST_CASE("interrupted calls are made again", "[backend]") {
     script->ioctl = [&](std::uint32_t, void*) -> std::int64_t {
         return interruptions-- > 0 ? -EINTR : -EIO;
     };
+    script->open_interruptions = 2;
     CHECK(connect_error(script).os_error == EIO);
     CHECK(interruptions == -1);
+    CHECK(script->open_interruptions == 0);
 }

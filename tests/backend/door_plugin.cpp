@@ -12,12 +12,21 @@
 
 using namespace neuronbook;
 
+namespace {
+IoctlDriver<SimPort>* driver = nullptr;
+}
+
 extern "C" [[gnu::visibility("default")]] int attach(void* kernel, std::int32_t pid) {
     using Driver = IoctlDriver<SimPort>;
-    static auto* driver = new Driver(SimPort(*static_cast<SimKernel*>(kernel), {.pid = pid}));
+    driver = new Driver(SimPort(*static_cast<SimKernel*>(kernel), {.pid = pid}));
     if (!driver->connect()) return 1;
     if (!driver->open_device(HostDeviceId{0})) return 2;
     const auto chunk = driver->allocate(HostDeviceId{0}, {.size = Bytes{4096}, .alignment = {}});
     if (!chunk) return 3;
     return driver->free(HostDeviceId{0}, *chunk) ? 0 : 4;
+}
+
+extern "C" [[gnu::visibility("default")]] void detach() {
+    delete driver;
+    driver = nullptr;
 }

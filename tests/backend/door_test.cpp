@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "neuronbook/backend/count_port.hpp"
+#include "neuronbook/backend/fault_port.hpp"
 #include "neuronbook/backend/ioctl_driver.hpp"
 #include "neuronbook/backend/sim/kernel.hpp"
 #include "neuronbook/backend/sim/port.hpp"
@@ -62,7 +63,8 @@ TEST_CASE("two runtimes of a process open each node once", "[backend][door]") {
     CHECK(kernel->census().open_files == 0);
 }
 
-TEST_CASE("closing one runtime drops only its own marks and chunks", "[backend][door]") {
+TEST_CASE("closing one driver drops only its own marks and keeps the others' memory",
+          "[backend][door]") {
     const auto kernel = machine();
     const auto baseline = kernel->census();
     auto first = connected(*kernel);
@@ -111,6 +113,52 @@ TEST_CASE("a claim whose second part is refused gives the first back", "[backend
     CHECK(kernel->census().marks == 2);
     sibling.disconnect();
     CHECK(kernel->census().marks == 1);
+}
+
+TEST_CASE("a refused claim keeps what was held before it", "[backend][door]") {
+    const auto kernel = machine();
+    auto mine = connected(*kernel, 100);
+    auto other = connected(*kernel, 200);
+    REQUIRE(mine.claim(UserCore{0}, 1));
+    REQUIRE(other.claim(UserCore{1}, 1));
+    CHECK_FALSE(mine.claim(UserCore{0}, 3));
+    CHECK(kernel->census().marks == 2);
+    CHECK_FALSE(other.claim(UserCore{0}, 1)); // still mine
+    CHECK(mine.release(UserCore{0}, 1));
+    CHECK(other.claim(UserCore{0}, 1));
+}
+
+TEST_CASE("a mark that the driver does not take back stays booked to the process",
+          "[backend][door]") {
+    const auto kernel = machine();
+    FaultPlan plan;
+    using Faulty = IoctlDriver<FaultPort<SimPort>>;
+    Faulty mine{FaultPort(SimPort(*kernel, {.pid = 100}), plan)};
+    auto sibling = connected(*kernel, 100);
+    REQUIRE(mine.connect());
+    REQUIRE(mine.claim(UserCore{0}, 2));
+    plan.fail_nth(1, -EPERM);
+    CHECK_FALSE(mine.release(UserCore{0}, 2));
+    CHECK(kernel->census().marks == 2);
+    CHECK(sibling.claim(UserCore{0}, 2)); // the process has them, so a sibling may
+    mine.disconnect();
+    sibling.disconnect(); // the last lease closes the lane, and the kernel drops the rest
+    CHECK(kernel->census().marks == 0);
+}
+
+TEST_CASE("a device opened again is described again, and a failure leaves it open",
+          "[backend][door]") {
+    const auto kernel = machine();
+    FaultPlan plan;
+    IoctlDriver driver{FaultPort(SimPort(*kernel, {.pid = 100}), plan)};
+    REQUIRE(driver.connect());
+    REQUIRE(driver.open_device(HostDeviceId{0}));
+    const auto chunk = driver.allocate(HostDeviceId{0}, kMegabyte);
+    REQUIRE(chunk);
+    CHECK(driver.open_device(HostDeviceId{0}));
+    plan.fail_nth(1, -EINVAL); // DEVICE_INFO
+    CHECK_FALSE(driver.open_device(HostDeviceId{0}));
+    CHECK(driver.free(HostDeviceId{0}, *chunk));
 }
 
 TEST_CASE("a range outside the machine is refused before any call", "[backend][door]") {
@@ -188,7 +236,7 @@ TEST_CASE("two shared objects of one version share the door, whatever opened the
     auto driver = connected(*kernel, 42);
     REQUIRE(driver.open_device(HostDeviceId{0}));
     const auto opened = kernel->census().open_files;
-    using Attach = int (*)(SimKernel*, std::int32_t);
+    using Attach = int (*)(void*, std::int32_t);
     for (const char* path : {DOOR_PLUGIN_A, DOOR_PLUGIN_B}) {
         void* plugin = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
         INFO((plugin ? "" : ::dlerror()));
@@ -201,16 +249,32 @@ TEST_CASE("two shared objects of one version share the door, whatever opened the
     }
 }
 
-TEST_CASE("an object of another version has a door of its own", "[backend][door]") {
+TEST_CASE("an object of another version has a door of its own, and shutting it takes no mark",
+          "[backend][door]") {
     const auto kernel = machine();
     auto driver = connected(*kernel, 42);
     REQUIRE(driver.open_device(HostDeviceId{0}));
+    REQUIRE(driver.claim(UserCore{0}, 2));
     const auto opened = kernel->census().open_files;
     void* plugin = ::dlopen(DOOR_PLUGIN_OTHER, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(plugin);
-    using Attach = int (*)(SimKernel*, std::int32_t);
+    using Attach = int (*)(void*, std::int32_t);
     const auto attach = reinterpret_cast<Attach>(::dlsym(plugin, "attach"));
-    CHECK(attach(kernel.get(), 42) == 0);
-    // Its own discovery lane and device descriptor, which it keeps.
-    CHECK(kernel->census().open_files == opened + 2);
+    const auto detach = reinterpret_cast<void (*)()>(::dlsym(plugin, "detach"));
+    for (int round = 0; round < 3; ++round) {
+        REQUIRE(attach(kernel.get(), 42) == 0);
+        CHECK(kernel->census().open_files == opened + 2); // its own lane and device
+        detach();
+        // It leaves its lane open, since the kernel would drop our marks with it, and uses it
+        // again.
+        CHECK(kernel->census().open_files == opened + 1);
+        CHECK(kernel->census().marks == 2);
+    }
+    // The last version that is up closes its own.
+    REQUIRE(attach(kernel.get(), 42) == 0);
+    driver.disconnect();
+    CHECK(kernel->census().open_files == 3); // our parked lane, its lane and device
+    detach();
+    CHECK(kernel->census().marks == 0);
+    CHECK(kernel->census().open_files == 1);
 }

@@ -40,6 +40,7 @@ TEST_CASE("G03: each errno of the kernel maps to one documented status", "[backe
         {CallKind::Copy, EPERM, 5, Detail::TimedOut},
         {CallKind::Copy, ETIMEDOUT, 5, Detail::TimedOut},
         {CallKind::Copy, ENOENT, 3, Detail::UnknownHandle},
+        {CallKind::Copy, EINVAL, 3, Detail::UnknownHandle},
         {CallKind::Copy, E2BIG, 2, Detail::DriverErrno},
         {CallKind::Other, 524, 2, Detail::NotOnThisArchitecture},
         {CallKind::Other, EIO, 1, Detail::DriverErrno},

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "neuronbook/base/instance.hpp"
-#include "neuronbook/base/machine.hpp"
 #include "support/catch.hpp"
 
 using namespace neuronbook;
@@ -51,15 +50,4 @@ TEST_CASE("a name that is no instance type is not found", "[base][instance]") {
     CHECK_FALSE(instance_named("trn2.48xlarge "));
     CHECK_FALSE(instance_named("p5.48xlarge"));
     CHECK_FALSE(instance_named(""));
-}
-
-TEST_CASE("a server is in no pod until the driver says so", "[base][machine]") {
-    constexpr Pod pod;
-    CHECK(pod.node == -1);
-    CHECK(pod.size == 0);
-    CHECK(pod.type == Pod::Type::None);
-    CHECK(static_cast<std::uint32_t>(Pod::Mode::X4) == 1);
-    CHECK(static_cast<std::uint32_t>(Pod::Mode::X2H) == 2);
-    CHECK(static_cast<std::uint32_t>(Pod::Mode::X2V) == 3);
-    CHECK(static_cast<std::uint32_t>(Pod::Mode::X1) == 4);
 }

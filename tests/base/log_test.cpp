@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -46,6 +49,42 @@ TEST_CASE("a line longer than the buffer is cut, not dropped", "[base][log]") {
     Log::write(LogLevel::Error, "%s", std::string(5000, 'x').c_str());
     REQUIRE(sink.lines.size() == 1);
     CHECK(sink.lines[0].second == std::string(1023, 'x'));
+}
+
+TEST_CASE("a child forked while another thread logs can log", "[base][log]") {
+    // A sink that holds one thread of this process, and nobody else, until it is told to go on.
+    struct Gate {
+        const pid_t parent = ::getpid();
+        std::atomic<bool> entered{false}, open{false};
+        std::atomic<int> lines{0};
+    } gate;
+    Log::set_sink(
+        [](void* context, LogLevel, std::string_view) {
+            auto& g = *static_cast<Gate*>(context);
+            ++g.lines;
+            g.entered = true;
+            while (!g.open && ::getpid() == g.parent) std::this_thread::yield();
+        },
+        &gate);
+    std::thread busy([] { Log::write(LogLevel::Error, "held"); });
+    while (!gate.entered) std::this_thread::yield();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(20); // ends a child that hangs
+        gate.lines = 0;
+        Log::write(LogLevel::Error, "from the child");
+        const int lines = gate.lines;
+        Log::set_sink(nullptr);
+        ::_exit(lines == 1 ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+    gate.open = true;
+    busy.join();
+    Log::write(LogLevel::Error, "the parent goes on");
+    CHECK(gate.lines == 2);
+    Log::set_sink(nullptr);
 }
 
 TEST_CASE("lines of several threads do not interleave", "[base][log]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 #include <map>
 #include <memory>
@@ -159,6 +160,40 @@ TEST_CASE("each node left is freed once when the table ends", "[base][node_table
     }
     CHECK(std::set(freed.begin(), freed.end()) == std::set<std::uint64_t>{0, 1, 2, 4});
     CHECK(freed.size() == 4);
+}
+
+TEST_CASE("what freeing puts in is freed too", "[base][node_table]") {
+    struct Refill {
+        NodeTable<Item>* table = nullptr;
+        std::deque<Item> items;
+        std::size_t freed = 0;
+    } refill;
+    NodeTable<Item> table(
+        4,
+        [](void* context, Item&) {
+            auto& r = *static_cast<Refill*>(context);
+            ++r.freed;
+            if (r.items.size() < 100) CHECK(r.table->insert(r.items.emplace_back(r.items.size())));
+        },
+        &refill);
+    refill.table = &table;
+    REQUIRE(table.insert(refill.items.emplace_back(0)));
+    table.clear();
+    CHECK(refill.freed == 100);
+    CHECK(table.size() == 0);
+}
+
+TEST_CASE("emptying a large table takes about as long as filling it", "[base][node_table]") {
+    std::deque<Item> items;
+    NodeTable<Item> table;
+    const auto start = std::clock(); // the processor's time, so that a busy machine does not matter
+    for (std::uint64_t i = 0; i < 80000; ++i)
+        if (!table.insert(items.emplace_back(i))) FAIL("a duplicate");
+    const auto filled = std::clock();
+    table.clear();
+    const auto emptied = std::clock();
+    CHECK(table.size() == 0);
+    CHECK(emptied - filled < 10 * (filled - start)); // it was a hundred times as long and more
 }
 
 TEST_CASE("freeing may change the table it happens in", "[base][node_table]") {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the quickstart on real files and on bad input; usage: quickstart_test.py PROGRAM."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -34,6 +35,9 @@ def stages_verifies_and_returns_everything(folder):
     assert "16 devices, 128 cores" in out
     assert len(re.findall(r"checksum [0-9a-f]{16} same", out)) == 5
     assert "Shared" in out and "Profiler" in out and "24.000GB" in out
+    pages = sum(-(-size // 4096) * 4096 for size in sizes(5))
+    assert f"held: {pages} bytes in the ledger, {pages} bytes in the driver's list" in out, out
+    assert "left: 0 bytes in the ledger, 0 bytes in the driver's list" in out, out
 
 
 @case
@@ -45,12 +49,17 @@ def several_models_share_a_core_when_files_outnumber_cores(folder):
 
 
 @case
-def shows_progress_above_64_mib(folder):
-    big = folder / "big"
-    big.write_bytes(b"neuron" * (12 << 20))
-    status, out, err = run("--instance", "trn1.2xlarge", str(big))
+def shows_progress_when_all_files_together_are_above_64_mib(folder):
+    paths = []
+    for name in ("first", "second"):
+        paths.append(str(folder / name))
+        (folder / name).write_bytes(b"neuron" * (6 << 20))
+    status, out, err = run("--instance", "trn1.2xlarge", *paths)
     assert status == 0, out
-    assert "72.000MB of 72.000MB (100%)" in err, err
+    for phase in ("staging", "reading back"):
+        assert f"{phase}: 72.000MB of 72.000MB (100%)" in err, err
+    status, _, err = run("--instance", "trn1.2xlarge", paths[0])
+    assert status == 0 and not err, err
 
 
 @case
@@ -68,6 +77,9 @@ def refuses_bad_input_with_the_value(folder):
     huge = folder / "huge"
     with open(huge, "wb") as file:
         file.truncate(25 << 30)
+    kept = folder / "kept"
+    kept.write_bytes(b"x")
+    kept.chmod(0)
     empty = folder / "empty"
     empty.write_bytes(b"")
     for words, said in [
@@ -75,12 +87,18 @@ def refuses_bad_input_with_the_value(folder):
         (["--instance", "inf1.xlarge", *good], "inf1.xlarge"),
         (["--driver", "1.2.3", *good], "1.2.3"),
         (["--instance", "trn3p.48xlarge", "--driver", "2.24.7", *good], "2.24.7"),
-        ([str(folder / "nowhere")], "nowhere"),
+        ([str(folder / "nowhere")], "nowhere cannot be read (ENOENT)"),
+        ([str(folder)], "cannot be read (EISDIR)"),
+        ([str(kept)], "kept cannot be read (EACCES)"),
         ([str(empty)], "empty is empty"),
         ([str(huge)], "25.000GB"),
+        ([*good, str(huge)], "25.000GB"),
     ]:
+        if words == [str(kept)] and os.access(kept, os.R_OK):
+            continue  # root is not asked for permission
         status, _, err = run(*words)
         assert status == 1 and said in err, (words, status, err)
+        assert "left behind" not in err, (words, err)
     for words in [[], ["--what", *good], ["--instance"]]:
         assert run(*words)[0] == 2, words
 
@@ -89,13 +107,18 @@ def refuses_bad_input_with_the_value(folder):
 def a_variable_it_does_not_honour_is_refused_by_name(folder):
     status, _, err = run(*files(folder, 1), env={"NEURON_RT_VISIBLE_CORES": "0-3"})
     assert status == 1 and "NEURON_RT_VISIBLE_CORES=0-3" in err, err
+    assert "left behind" not in err, err
+
+
+def sizes(count):
+    return [5000 + 70000 * i for i in range(count)]
 
 
 def files(folder, count):
     paths = []
-    for i in range(count):
+    for i, size in enumerate(sizes(count)):
         path = folder / f"weights{i}"
-        path.write_bytes(bytes((i * 31 + k) % 251 for k in range(5000 + 70000 * i)))
+        path.write_bytes(bytes((i * 31 + k) % 251 for k in range(size)))
         paths.append(str(path))
     return paths
 

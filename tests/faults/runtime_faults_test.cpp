@@ -13,18 +13,18 @@ using test::SimMachine;
 
 namespace {
 
-using Runtime = neuronbook::Runtime<test::SimDriver>;
+using Book = Runtime<test::SimDriver>;
 
 /// Errors of this test are expected by the hundred.
 const RuntimeOptions kQuiet{.log_level = LogLevel::Quiet};
 
 bool bring_up(SimMachine& machine) {
-    return Runtime::open(kQuiet, test::SimDriver(machine.port())).has_value();
+    return Book::open(kQuiet, test::SimDriver(machine.port())).has_value();
 }
 
 /// Allocate, write, read back and free, on device and host, on a runtime that is up. True if every
 /// step succeeded; whatever happens the ledger must be empty afterwards.
-bool use_memory(Runtime& runtime) {
+bool use_memory(SimMachine& machine, Book& runtime) {
     const PhysicalCore core = runtime.tree().core_at(1)->id();
     bool good = true;
     auto tier = runtime.model_allocator(core);
@@ -46,6 +46,8 @@ bool use_memory(Runtime& runtime) {
         good = good && freed;
     }
     CHECK((*tier)->outstanding().blocks == 0);
+    // Before anything is closed: only what the driver refused to take back is still there.
+    CHECK(machine.kernel->census().user_memory().chunks == (*tier)->lost().blocks);
     const auto ledger = runtime.ledger(core.device)->snapshot();
     CHECK(ledger.total(core.core) == Bytes{0});
     CHECK(ledger.host() == Bytes{0});
@@ -53,26 +55,35 @@ bool use_memory(Runtime& runtime) {
 }
 
 bool whole_life(SimMachine& machine) {
-    auto runtime = Runtime::open(kQuiet, test::SimDriver(machine.port()));
-    return runtime && use_memory(**runtime);
+    auto runtime = Book::open(kQuiet, test::SimDriver(machine.port()));
+    return runtime && use_memory(machine, **runtime);
 }
 
 } // namespace
 
 TEST_CASE("bring-up of one device leaves nothing when any call fails", "[faults]") {
     SimMachine machine("trn1.2xlarge", "2.24.7");
-    test::sweep("bring-up, trn1.2xlarge", machine, 13, bring_up);
+    test::sweep("bring-up, trn1.2xlarge", machine, 13, 50, bring_up);
+}
+
+TEST_CASE("bring-up with a reset of the cores leaves nothing when any call fails", "[faults]") {
+    SimMachine machine("trn1.2xlarge", "2.24.7");
+    test::sweep("bring-up and reset, trn1.2xlarge", machine, 15, 60, [](SimMachine& m) {
+        RuntimeOptions options = kQuiet;
+        options.reset_cores = true;
+        return Book::open(options, test::SimDriver(m.port())).has_value();
+    });
 }
 
 TEST_CASE("bring-up of sixteen devices leaves nothing when any call fails", "[faults]") {
     SimMachine machine("trn2.48xlarge", "2.26.5");
-    test::sweep("bring-up, trn2.48xlarge", machine, 74, bring_up);
+    test::sweep("bring-up, trn2.48xlarge", machine, 74, 280, bring_up);
 }
 
 TEST_CASE("a life of bring-up, allocate, copy, free and close leaves nothing when any call fails",
           "[faults]") {
     SimMachine old("trn1.2xlarge", "2.24.7");
-    test::sweep("whole life, driver 2.24.7", old, 23, whole_life);
+    test::sweep("whole life, driver 2.24.7", old, 23, 100, whole_life);
     SimMachine recent("trn1.2xlarge", "2.30.2");
-    test::sweep("whole life, driver 2.30.2", recent, 21, whole_life);
+    test::sweep("whole life, driver 2.30.2", recent, 21, 90, whole_life);
 }

@@ -18,7 +18,8 @@ inline constexpr std::int64_t kFaults[] = {-ENOMEM, -EINVAL, -EPERM, -EFAULT, 40
 /// of the test: when it changes, somebody added a call to the sweep and should know. After each run
 /// the simulated kernel's own state must equal what it was before.
 template <class F>
-void sweep(const char* name, SimMachine& machine, std::uint64_t expected_calls, F operation) {
+void sweep(const char* name, SimMachine& machine, std::uint64_t expected_calls,
+           std::uint64_t expected_failures, F operation) {
     const auto before = machine.counts.total();
     REQUIRE(operation(machine));
     const auto calls = machine.counts.total() - before;
@@ -35,6 +36,7 @@ void sweep(const char* name, SimMachine& machine, std::uint64_t expected_calls, 
             machine.plan.clear();
             REQUIRE(machine.kernel->census() == machine.baseline);
         }
+    CHECK(failures == expected_failures);
     CHECK(machine.kernel->unmodelled().empty());
     CHECK(machine.kernel->would_have_crashed().empty());
     std::printf("%s: %llu calls x 5 faults, %llu of them seen by the caller\n", name,

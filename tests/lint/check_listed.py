@@ -2,50 +2,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every test, benchmark and example source is named in a meson.build, so none is silently left out.
 
-A *_test.cpp must be named in the meson.build of its own folder; a .cpp below examples/ or bench/ in
-one of its folders up to there. A *_test.cpp that meson.build names must exist.
+A source is named by its path from the meson.build, with or without `.cpp` (in a list that a loop
+completes). A *_test.cpp that a meson.build names must exist.
 """
 
+import os.path
 import re
 
 import lintlib
 
-NAMED = re.compile(r"'([\w./-]*)'")
+FOLDERS = ["tests", "examples", "bench"]
+NAMED = re.compile(r"'([\w./-]+)'")
 
 
-def names_in(build):
-    """The quoted words of a meson.build, with `foreach`-style bare names completed."""
-    if not build.is_file():
-        return set()
-    text = re.sub(r"#.*", "", lintlib.read(build))
-    return set(NAMED.findall(text))
+def named(root):
+    """{path below root: the meson.build that names it}, for every quoted word that may be a path."""
+    found = {}
+    for folder in FOLDERS:
+        for build in sorted((root / folder).rglob("meson.build")):
+            beside = build.parent.relative_to(root).as_posix()
+            for word in NAMED.findall(re.sub(r"#.*", "", lintlib.read(build))):
+                path = os.path.normpath(f"{beside}/{word}")
+                found[path] = build.relative_to(root).as_posix()
+    return found
 
 
-def named(root, path):
-    folder = path.parent
-    while folder != root:
-        name = path.relative_to(folder).as_posix()
-        words = names_in(folder / "meson.build")
-        if name in words or name.removesuffix(".cpp") in words:
-            return True
-        folder = folder.parent
-    return False
+def is_unit(path):
+    """tests/ also holds sources that scripts compile; only *_test.cpp must be in a program there."""
+    return path.suffix == ".cpp" and ("tests" not in path.parts or path.stem.endswith("_test"))
 
 
 def check(root):
-    findings = []
-    tests = [p for p in lintlib.sources(root, ["tests"], (".cpp",)) if p.name.endswith("_test.cpp")]
-    for path in tests:
-        if path.name not in names_in(path.parent / "meson.build"):
-            name = path.relative_to(root).as_posix()
-            findings.append(f"{name}:1: is not named in the meson.build beside it")
-    for path in lintlib.sources(root, ["examples", "bench"], (".cpp",)):
-        if not named(root, path):
-            findings.append(f"{path.relative_to(root).as_posix()}:1: is in no meson.build")
-    for build in sorted((root / "tests").rglob("meson.build")):
-        for name in sorted(names_in(build)):
-            if name.endswith("_test.cpp") and not (build.parent / name).is_file():
-                findings.append(f"{build.relative_to(root).as_posix()}:1: {name} does not exist")
+    findings, names = [], named(root)
+    for path in lintlib.sources(root, FOLDERS, (".cpp",)):
+        name = path.relative_to(root)
+        if is_unit(name) and name.as_posix() not in names \
+                and name.with_suffix("").as_posix() not in names:
+            findings.append(f"{name.as_posix()}:1: is in no meson.build")
+    for name, build in sorted(names.items()):
+        if name.endswith("_test.cpp") and not (root / name).is_file():
+            findings.append(f"{build}:1: {name} does not exist")
     return findings
 
 
@@ -54,12 +50,13 @@ GOOD = {
     "tests/base/a_test.cpp": "",
     "bench/meson.build": "foreach n : ['churn']\nendforeach\n",
     "bench/churn.cpp": "",
-    "examples/meson.build": "executable('q', 'q/main.cpp')\n",
+    "examples/meson.build": "executable('q', 'q/main.cpp', '../tests/examples/q_test.cpp')\n",
     "examples/q/main.cpp": "",
+    "tests/examples/q_test.cpp": "",
 }
 BAD = [
     ("unlisted test", {"tests/base/meson.build": "# 'a_test.cpp'\n", "tests/base/a_test.cpp": ""},
-     "tests/base/a_test.cpp:1: is not named"),
+     "tests/base/a_test.cpp:1: is in no"),
     ("test without meson.build", {"tests/new/a_test.cpp": ""}, "tests/new/a_test.cpp:1"),
     ("unlisted bench", {"bench/meson.build": "", "bench/churn.cpp": ""}, "bench/churn.cpp:1"),
     ("unlisted example", {"examples/q/main.cpp": ""}, "examples/q/main.cpp:1"),

@@ -12,8 +12,11 @@ import lintlib
 
 # Written so that this file does not match itself.
 RULES = [
-    (re.compile(r"\b(?:issue|issues|pull request|PR|fix|fixes|fixed|close|closes|closed|see)"
-                r"\s*#\d+\b", re.I), "a tracker number"),
+    (re.compile(r"\b(?:issues?|tickets?|bugs?|pull requests?|PR|fix|fixes|fixed|close|closes|closed|"
+                r"see)\s*#\d+\b", re.I), "a tracker number"),
+    # Without the sign: "fix 2 of them" is fine, so only after the nouns.
+    (re.compile(r"\b(?:issues?|tickets?|bugs?|pull requests?|(?-i:PR|GH|MR))"
+                r"(?:\s+|-)(?:(?:no\.?|nr\.?|number)\s*)?\d+\b", re.I), "a tracker number"),
     (re.compile(r"(?<![\w.])/wor[k]/"), "an absolute path"),
     (re.compile(r"(?<![\w.])/hom[e]/\w"), "an absolute path"),
     (re.compile(r"https?:/[/][^\s)>\"'`]*?(?:registry|mirror|deb\.)", re.I), "a package host"),
@@ -35,11 +38,17 @@ def check(root):
 
 
 GOOD = {
-    "README.md": "Work is in homework/ and artwork/; tables.md #7; docs at https:/" + "/example.org/\n",
+    "README.md": "Work is in homework/ and artwork/; tables.md #7; docs at https:/" + "/example.org/\n"
+                 "A fix for 2 of them; see 4.2; issued 3 requests; pr 5.\n",
     "a.sh": "sudo apt-get install meson\ncd build/network/\n",
 }
 BAD = [
     ("tracker number", {"README.md": "as said in issue " + "#12\n"}, "README.md:1: a tracker"),
+    ("no sign", {"a.cpp": "// as in issue " + "12 of theirs\n"}, "a.cpp:1: a tracker"),
+    ("several", {"a.cpp": "// Issues " + "3 and 4\n"}, "a.cpp:1: a tracker"),
+    ("number in words", {"a.py": "# bug no. " + "77\n"}, "a.py:1: a tracker"),
+    ("request", {"a.py": "# pull request " + "5\n"}, "a.py:1: a tracker"),
+    ("short form", {"a.py": "# GH-" + "5, PR " + "6\n"}, "a.py:1: a tracker"),
     ("closing word", {"a.cpp": "// Fixes " + "#3\n"}, "a.cpp:1: a tracker"),
     ("path", {"a.py": "open('/wor" + "k/data')\n"}, "a.py:1: an absolute path"),
     ("home", {"a.py": "\nopen('/hom" + "e/me/x')\n"}, "a.py:2: an absolute path"),

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "neuronbook/backend/sim/kernel.hpp"
+#include "neuronbook/backend/sim/port.hpp"
 
 namespace {
 
@@ -48,16 +49,9 @@ SimKernel& kernel() {
     return *made;
 }
 
-Answer ask(Request request) {
-    const Caller caller{static_cast<std::int32_t>(::getpid()), false};
-    SelfMemory memory;
-    for (;;) {
-        const auto now = kernel().now();
-        const auto answer = kernel().submit(caller, request, memory, now);
-        if (!answer.waits) return answer;
-        request.ticket = answer.ticket;
-        kernel().sleep({answer.until.count - now.count});
-    }
+/// The probe's process; its children are others.
+SimPort port() {
+    return SimPort(kernel(), {.pid = static_cast<std::int32_t>(::getpid())}, Pointers::Checked);
 }
 
 /// As libc turns an answer of the kernel into one of a function.
@@ -104,9 +98,7 @@ void* __real_mmap(void* where, std::size_t size, int protection, int flags, int 
 int __real_access(const char* path, int mode);
 
 int __wrap_open(const char* path, int flags, ...) {
-    if (ours(path))
-        return outcome(
-            ask({OpenRequest{path, static_cast<std::uint32_t>(flags & O_ACCMODE)}}).value, -1);
+    if (ours(path)) return outcome(port().open(path, static_cast<Access>(flags & O_ACCMODE)), -1);
     if (const int fd = text_file(path); fd >= 0) return fd;
     va_list list;
     va_start(list, flags);
@@ -117,8 +109,7 @@ int __wrap_open(const char* path, int flags, ...) {
 
 int __wrap_close(int fd) {
     if (!ours(fd)) return __real_close(fd);
-    const auto value = ask({FlushRequest{fd}}).value;
-    return outcome(value < 0 ? value : ask({ReleaseRequest{fd}}).value, -1);
+    return outcome(port().close(fd), -1);
 }
 
 int __wrap_ioctl(int fd, unsigned long word, ...) {
@@ -127,26 +118,17 @@ int __wrap_ioctl(int fd, unsigned long word, ...) {
     void* argument = va_arg(list, void*);
     va_end(list);
     if (!ours(fd)) return __real_ioctl(fd, word, argument);
-    return outcome(ask({IoctlRequest{fd, static_cast<std::uint32_t>(word),
-                                     reinterpret_cast<std::uint64_t>(argument)}})
-                       .value,
-                   -1);
+    return outcome(port().ioctl(fd, static_cast<std::uint32_t>(word), argument), -1);
 }
 
 void* __wrap_mmap(void* where, std::size_t size, int protection, int flags, int fd, off_t offset) {
     if (!ours(fd)) return __real_mmap(where, size, protection, flags, fd, offset);
-    const auto answer =
-        ask({MapRequest{fd, Bytes{size}, static_cast<std::uint64_t>(offset),
-                        (protection & PROT_WRITE) != 0, (flags & MAP_TYPE) != MAP_PRIVATE}});
-    if (answer.value < 0) {
-        errno = static_cast<int>(-answer.value);
-        return MAP_FAILED;
-    };
-    if (!answer.map.writable) protection &= ~PROT_WRITE;
-    void* got = __real_mmap(where, answer.map.length.count(), protection, flags, answer.map.file,
-                            static_cast<off_t>(answer.map.offset));
-    if (got != MAP_FAILED) ::madvise(got, answer.map.length.count(), MADV_DONTFORK);
-    return got;
+    const auto got =
+        port().map({fd, Bytes{size}, static_cast<std::uint64_t>(offset),
+                    (protection & PROT_WRITE) != 0, (flags & MAP_TYPE) != MAP_PRIVATE});
+    if (got.error == 0) return got.address;
+    errno = got.error;
+    return MAP_FAILED;
 }
 
 // the names these calls have where file offsets are asked to have 64 bits

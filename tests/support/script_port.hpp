@@ -22,6 +22,7 @@ struct Script {
     std::map<std::string, std::string> files; ///< readable, and there
     std::map<std::string, int> read_errors;   ///< there, but reading gives this errno
     std::map<std::string, int> open_errors;
+    int open_interruptions = 0; ///< opens that answer EINTR first
     /// Answers of ioctl in turn; ENOTTY when they run out.
     std::function<std::int64_t(std::uint32_t, void*)> ioctl;
     std::vector<std::string> calls;
@@ -36,6 +37,7 @@ public:
     std::int64_t open(const char* path, Access access) {
         script_->calls.push_back("open " + std::string(path) + " " +
                                  std::to_string(static_cast<int>(access)));
+        if (script_->open_interruptions > 0) return script_->open_interruptions--, -EINTR;
         const auto found = script_->open_errors.find(path);
         return found == script_->open_errors.end() ? 1000 : -found->second;
     }

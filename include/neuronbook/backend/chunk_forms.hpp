@@ -9,6 +9,7 @@
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/backend/ioctl_channel.hpp"
+#include "neuronbook/backend/releases.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
@@ -23,7 +24,7 @@ enum class ChunkForm : std::uint8_t { WithAddress, Typed64, Typed, Aligned, Plai
     if (facts.features & uapi::kFeatureAllocWithPa) return ChunkForm::WithAddress;
     if (facts.features & uapi::kFeatureMemAlloc64) return ChunkForm::Typed64;
     if (facts.features & uapi::kFeatureMemAllocType) return ChunkForm::Typed;
-    if (facts.version >= DriverVersion{2, 3, 3}) return ChunkForm::Aligned;
+    if (facts.version >= kAlignedSince) return ChunkForm::Aligned;
     return ChunkForm::Plain;
 }
 

@@ -49,7 +49,7 @@ template <Port P>
 Result<std::string_view> read_text(P& port, const char* path, std::span<char> buffer,
                                    Operation operation) {
     const std::int64_t got = retried([&] { return port.read_file(path, buffer); });
-    if (got < 0) {
+    if (got < 0 || static_cast<std::uint64_t>(got) > buffer.size()) {
         Error error = refused(operation, CallKind::Other, got);
         error.text = std::string_view(path);
         return fail(error);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "neuronbook/backend/door_slot.hpp"
+#include "neuronbook/backend/lane_users.hpp"
 #include "neuronbook/backend/life_page.hpp"
 #include "neuronbook/backend/port.hpp"
 #include "neuronbook/backend/uapi.hpp"
@@ -33,18 +34,21 @@ struct Door {
         std::uint32_t users = 0;
     };
 
-    explicit Door(const PortIdentity& port) : instance(port.instance) {
+    explicit Door(const PortIdentity& port) : instance(port.instance), process(port.process) {
         port.kind.copy(kind, sizeof kind - 1);
     }
 
     [[nodiscard]] bool is_of(const PortIdentity& port) const {
-        return instance == port.instance && port.kind.substr(0, sizeof kind - 1) == kind;
+        return instance == port.instance && process == port.process &&
+               port.kind.substr(0, sizeof kind - 1) == kind;
     }
 
     std::mutex mutex;
     char kind[16]{}; ///< a copy: the literal may lie in another shared object
     std::uint64_t instance;
-    std::uint32_t leases = 0;
+    std::uint64_t process;
+    std::uint32_t leases = 0; ///< guarded by the registry
+    bool counted = false;     ///< among the lane's users of all versions
     int misc_fd = -1; ///< O_WRONLY, open from first to last lease: closing it drops all marks
     HostDeviceId misc_device; ///< marks are relative to this node
     std::array<Node, kMaxHostDevices> nodes{};
@@ -85,19 +89,22 @@ public:
             door->next = std::exchange(first_, door);
             open_.fetch_add(1, std::memory_order_relaxed);
         }
-        ++door->leases;
+        if (door->leases++ == 0) door->counted = LaneUsers::join(LaneUsers::key_of(port));
         return *door;
     }
 
-    /// One lease less. `last` runs, with the door locked, before a door without leases is removed.
+    /// One lease less. After the last one `close` shuts the door and it is removed, unless another
+    /// version of the library is up at this kernel: closing would drop that version's marks, so the
+    /// lane stays open for whoever comes next.
     template <class F>
-    void leave(Door& door, F last) {
+    void leave(Door& door, const PortIdentity& port, F close) {
         const std::lock_guard lock(mutex_);
-        if (--door.leases != 0) return;
-        {
+        if (--door.leases != 0 || !door.counted) return;
+        const bool closed = LaneUsers::leave(LaneUsers::key_of(port), [&] {
             const std::lock_guard inner(door.mutex);
-            last(door);
-        }
+            close(door);
+        });
+        if (!closed) return;
         Door** link = &first_;
         while (*link != &door) link = &(*link)->next;
         *link = door.next;

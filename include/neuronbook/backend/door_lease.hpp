@@ -69,7 +69,7 @@ public:
         logged(release(UserCore{0}, uapi::kCoreSlots));
         for (std::uint32_t i = 0; i < kMaxHostDevices; ++i)
             if (nodes_[i]) logged(close_device(HostDeviceId{i}));
-        registry_->leave(*door_, [&](Door& door) {
+        registry_->leave(*door_, port_.identity(), [&](Door& door) {
             if (door.misc_fd >= 0) (void)port_.close(std::exchange(door.misc_fd, -1));
         });
     }
@@ -125,18 +125,22 @@ public:
     Result<void> claim(UserCore first, std::uint32_t count) {
         const std::lock_guard lock(door_->mutex);
         const std::uint32_t end = first.value() + count;
+        Cores taken;
         for (std::uint32_t i = first.value(); i < end;) {
-            if (cores_[i] || door_->claims[i] != 0) {
-                take(i++);
-                continue;
-            }
             std::uint32_t stop = i + 1;
-            while (stop < end && !cores_[stop] && door_->claims[stop] == 0) ++stop;
-            if (auto marked = mark(i, stop); !marked) {
-                logged(unmark(first.value(), i));
-                return marked;
+            if (door_->claims[i] == 0) {
+                while (stop < end && door_->claims[stop] == 0) ++stop;
+                if (auto marked = mark(i, stop); !marked) {
+                    logged(unmark(taken));
+                    return marked;
+                }
             }
-            while (i < stop) take(i++);
+            for (; i < stop; ++i) {
+                if (cores_[i]) continue;
+                taken.set(i);
+                cores_.set(i);
+                ++door_->claims[i];
+            }
         }
         return {};
     }
@@ -144,10 +148,14 @@ public:
     /// Effects: gives up [first, first + count), as far as this lease holds it.
     Result<void> release(UserCore first, std::uint32_t count) {
         const std::lock_guard lock(door_->mutex);
-        return unmark(first.value(), first.value() + count);
+        Cores given;
+        for (std::uint32_t i = 0; i < count; ++i) given.set(first.value() + i);
+        return unmark(given);
     }
 
 private:
+    using Cores = std::bitset<uapi::kCoreSlots>;
+
     DoorLease(P port, DoorRegistry* registry, Door* door)
         : port_(std::move(port)), registry_(registry), door_(door) {}
 
@@ -155,12 +163,6 @@ private:
         if (result) return;
         Log::write(LogLevel::Warn, "closing: the driver answered %d to a release",
                    static_cast<int>(result.error().os_error));
-    }
-
-    void take(std::uint32_t core) {
-        if (cores_[core]) return;
-        cores_.set(core);
-        ++door_->claims[core];
     }
 
     /// Slot of the range map from which requests on the discovery lane count.
@@ -188,31 +190,42 @@ private:
         return fail(error);
     }
 
-    Result<void> unmark(std::uint32_t begin, std::uint32_t end) {
+    /// Gives up the cores of the set that this lease holds. A core whose mark the driver does not
+    /// take back stays booked to the process, as it is in the kernel.
+    Result<void> unmark(const Cores& given) {
+        Cores last;
         uapi::CrwlNcMapExt range{};
-        bool any = false;
-        for (std::uint32_t i = begin; i < end; ++i) {
-            if (!cores_[i]) continue;
+        for (std::uint32_t i = 0; i < uapi::kCoreSlots; ++i) {
+            if (!given[i] || !cores_[i]) continue;
             cores_.reset(i);
             if (--door_->claims[i] != 0) continue;
+            last.set(i);
             const std::uint32_t bit = i - base();
             range.bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
-            any = true;
         }
-        if (!any) return {};
+        if (last.none()) return {};
+        auto done = send_unmark(range);
+        if (done) return done;
+        for (std::uint32_t i = 0; i < uapi::kCoreSlots; ++i)
+            if (last[i]) ++door_->claims[i];
+        return done;
+    }
+
+    Result<void> send_unmark(uapi::CrwlNcMapExt& range) {
+        constexpr auto operation = Operation::ReleaseCores;
         if (big_maps_)
-            return request(port_, door_->misc_fd, uapi::kCrwlNcRangeUnmarkExt0, range,
-                           Operation::ReleaseCores, CallKind::Mark);
+            return request(port_, door_->misc_fd, uapi::kCrwlNcRangeUnmarkExt0, range, operation,
+                           CallKind::Mark);
         uapi::CrwlNcMap small{.bitmap = range.bitmap[0]};
-        return request(port_, door_->misc_fd, uapi::kCrwlNcRangeUnmark, small,
-                       Operation::ReleaseCores, CallKind::Mark);
+        return request(port_, door_->misc_fd, uapi::kCrwlNcRangeUnmark, small, operation,
+                       CallKind::Mark);
     }
 
     P port_;
     DoorRegistry* registry_;
     Door* door_;
     std::bitset<kMaxHostDevices> nodes_;
-    std::bitset<uapi::kCoreSlots> cores_;
+    Cores cores_;
     std::uint32_t cores_per_device_ = 0;
     bool big_maps_ = true;
 };

@@ -16,10 +16,12 @@
 #include <vector>
 
 #include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/bus_address.hpp"
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/instance.hpp"
-#include "neuronbook/base/machine.hpp"
+#include "neuronbook/base/pod.hpp"
 #include "neuronbook/base/result.hpp"
+#include "neuronbook/base/strong.hpp"
 #include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
@@ -75,26 +77,18 @@ using CoreMapEntries = std::vector<CoreMapEntry>;
 enum class MemoryLocation : std::uint32_t { Host = 1, Device = 2 };
 
 /// Names a chunk on its device; 0 names none. Reused by the driver as soon as it is freed.
-class ChunkHandle {
-public:
-    constexpr ChunkHandle() noexcept = default;
-    explicit constexpr ChunkHandle(std::uint64_t value) noexcept : value_(value) {}
-
-    [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
-    friend constexpr auto operator<=>(ChunkHandle, ChunkHandle) noexcept = default;
-
-private:
-    std::uint64_t value_ = 0;
-};
+using ChunkHandle = detail::Strong<struct ChunkHandleTag, std::uint64_t>;
 
 /// Largest alignment that may be asked for. The driver takes any number up to 2^31 - 1.
 inline constexpr Bytes kMaxAlignment{std::uint64_t{1} << 30};
 
+/// Values of a driver category: 0..19.
+inline constexpr std::uint32_t kChunkCategories = 20;
+
 /// One allocation as the driver is asked for it.
 struct ChunkRequest {
     Bytes size{};
-    Bytes
-        alignment{}; ///< a power of two up to kMaxAlignment, or 0 for page alignment; 0 on the host
+    Bytes alignment{}; ///< a power of two up to kMaxAlignment, on the host up to a page; or 0
     MemoryLocation location = MemoryLocation::Device;
     std::uint32_t hbm = 0;      ///< 0 for host memory
     CoreIndex core{};           ///< physical; picks the DMA ring and the sysfs core charged
@@ -117,9 +111,58 @@ struct ChunkRecord {
     std::uint32_t category = 0;
 };
 
+// --- rules --------------------------------------------------------------------------------------
+// The kernel driver accepts odd alignments, unknown categories and cores that are not there, and
+// answers a size of 0 as if it had no memory. Here they are errors, before any call; allocators ask
+// the same rules as drivers.
+
+[[nodiscard]] inline Result<void> check_hbm(const Geometry& geometry, std::uint32_t hbm,
+                                            Operation operation) {
+    if (hbm < geometry.hbms) return {};
+    return fail({.status = Status::Invalid,
+                 .operation = operation,
+                 .detail = Detail::HbmOutOfRange,
+                 .value = hbm,
+                 .limit = geometry.hbms});
+}
+
+/// Errors: INVALID with HbmOutOfRange, ZeroSize, BadAlignment, CoreOutOfRange or UsageInvalid (a
+/// category of 20 or more); RESOURCE with LargerThanHbm; FAIL_HOST_MEM_ALLOC for host memory of
+/// more than 2^63 - 1 bytes. Value, limit and bytes asked are in the error.
+[[nodiscard]] inline Result<void> check_request(const Geometry& geometry, const ChunkRequest& ask) {
+    if (auto there = check_hbm(geometry, ask.hbm, Operation::Allocate); !there) return there;
+    const bool host = ask.location == MemoryLocation::Host;
+    const std::uint64_t alignment = ask.alignment.count();
+    const Bytes most_aligned = host ? kPage : kMaxAlignment;
+    const Bytes most = host ? Bytes{~std::uint64_t{0} >> 1} : geometry.hbm_size;
+    const auto refuse = [&](Status status, Detail detail, std::uint64_t value,
+                            std::uint64_t limit) {
+        return fail({.status = status,
+                     .operation = Operation::Allocate,
+                     .detail = detail,
+                     .value = value,
+                     .limit = limit,
+                     .asked = ask.size.count(),
+                     .text = std::string_view(host ? "host" : "device")});
+    };
+    if (ask.size == Bytes{0}) return refuse(Status::Invalid, Detail::ZeroSize, 0, 0);
+    if (ask.alignment > most_aligned || (alignment & (alignment - 1)) != 0)
+        return refuse(Status::Invalid, Detail::BadAlignment, alignment, most_aligned.count());
+    if (ask.core.value() >= geometry.cores)
+        return refuse(Status::Invalid, Detail::CoreOutOfRange, ask.core.value(), geometry.cores);
+    if (ask.category >= kChunkCategories)
+        return refuse(Status::Invalid, Detail::UsageInvalid, ask.category, kChunkCategories);
+    if (ask.size > most)
+        return refuse(host ? Status::FailHostMemAlloc : Status::Resource,
+                      host ? Detail::OutOfHostMemory : Detail::LargerThanHbm, ask.size.count(),
+                      most.count());
+    return {};
+}
+
 // --- capabilities -------------------------------------------------------------------------------
-// Every operation is safe to call from several threads, answers UNINITIALIZED (Detail::Forked) in a
-// child process without any system call, and leaves nothing half done when it fails.
+// Every operation answers UNINITIALIZED (Detail::Forked) in a child process without any system
+// call, and leaves nothing half done when it fails. connect(), disconnect(), open_device() and
+// close_device() belong to one thread; everything else may be called from several at once.
 
 /// Knows whether it may speak to the kernel at all.
 /// - `usable()`: false before connect(), after disconnect() and in a forked child.

@@ -15,8 +15,6 @@ namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
-inline constexpr std::uint32_t kChunkCategories = 20;
-
 [[nodiscard]] inline Error no_device(Operation operation, HostDeviceId device) {
     return {.status = Status::Invalid,
             .operation = operation,
@@ -24,16 +22,6 @@ inline constexpr std::uint32_t kChunkCategories = 20;
             .device = static_cast<std::int32_t>(device.value()),
             .value = device.value(),
             .limit = kMaxHostDevices};
-}
-
-[[nodiscard]] inline Result<void> check_hbm(const Geometry& geometry, std::uint32_t hbm,
-                                            Operation operation) {
-    if (hbm < geometry.hbms) return {};
-    return fail({.status = Status::Invalid,
-                 .operation = operation,
-                 .detail = Detail::HbmOutOfRange,
-                 .value = hbm,
-                 .limit = geometry.hbms});
 }
 
 /// A range of user cores, on a discovery lane opened through node `lowest`.
@@ -52,44 +40,14 @@ inline constexpr std::uint32_t kChunkCategories = 20;
                  .asked = count});
 }
 
-/// The driver accepts odd alignments, categories above 19 and cores that do not exist; here they
-/// are errors.
-[[nodiscard]] inline Result<void> check_request(const Geometry& geometry, ChunkForm form,
-                                                const ChunkRequest& ask) {
-    if (auto there = check_hbm(geometry, ask.hbm, Operation::Allocate); !there) return there;
-    Error error{.status = Status::Invalid, .operation = Operation::Allocate};
-    error.asked = ask.size.count();
-    const std::uint64_t alignment = ask.alignment.count();
-    const bool host = ask.location == MemoryLocation::Host;
-    const std::uint64_t bound = (host ? kPage : kMaxAlignment).count();
-    if (ask.size == Bytes{0}) {
-        error.detail = Detail::ZeroSize;
-    } else if (alignment > bound || (alignment & (alignment - 1)) != 0) {
-        error.detail = Detail::BadAlignment;
-        error.value = alignment;
-        error.limit = bound;
-    } else if (form == ChunkForm::Plain && alignment > kPage.count()) {
-        error.status = Status::Failure;
-        error.detail = Detail::NotOnThisDriver;
-        error.value = alignment;
-        error.text = std::string_view("aligned allocation");
-    } else if (ask.core.value() >= geometry.cores) {
-        error.detail = Detail::CoreOutOfRange;
-        error.value = ask.core.value();
-        error.limit = geometry.cores;
-    } else if (ask.category >= kChunkCategories) {
-        error.detail = Detail::UsageInvalid;
-        error.value = ask.category;
-        error.limit = kChunkCategories;
-    } else if (ask.size > geometry.hbm_size) {
-        // No host piece of this size exists either, so one bound serves both places.
-        error.status = host ? Status::FailHostMemAlloc : Status::Resource;
-        error.detail = host ? Detail::OutOfHostMemory : Detail::LargerThanHbm;
-        error.limit = geometry.hbm_size.count();
-    } else {
-        return {};
-    }
-    return fail(error);
+/// What a driver without the aligned form cannot do, and says so as a plain failure.
+[[nodiscard]] inline Result<void> check_form(ChunkForm form, const ChunkRequest& ask) {
+    if (form != ChunkForm::Plain || ask.alignment <= kPage) return {};
+    return fail({.operation = Operation::Allocate,
+                 .detail = Detail::NotOnThisDriver,
+                 .value = ask.alignment.count(),
+                 .asked = ask.size.count(),
+                 .text = std::string_view("aligned allocation")});
 }
 
 /// The driver checks the rounded size, and on 2.24 a sum that may have wrapped.
@@ -109,7 +67,7 @@ inline constexpr std::uint32_t kChunkCategories = 20;
 /// mapping shows other memory.
 [[nodiscard]] inline Result<void> check_mappable(const Geometry& geometry,
                                                  const DriverVersion& version, const Chunk& chunk) {
-    if (chunk.location == MemoryLocation::Host || version >= DriverVersion{2, 29, 0}) return {};
+    if (chunk.location == MemoryLocation::Host || version >= kHbmEndMappableSince) return {};
     const std::uint64_t end = geometry.hbm_base[chunk.hbm].value() + geometry.hbm_size.count();
     if (chunk.address.value() + chunk.size.count() < end) return {};
     return fail({.status = Status::Invalid,

@@ -44,6 +44,8 @@ inline constexpr ErrnoRule kErrnoRules[] = {
     {ENOENT, CallKind::UseHandle, Status::InvalidHandle, Detail::UnknownHandle},
     {EINVAL, CallKind::UseHandle, Status::InvalidHandle, Detail::UnknownHandle},
     {ENOENT, CallKind::Copy, Status::InvalidHandle, Detail::UnknownHandle},
+    // Range and buffer are checked before the call, so the handle is what is left.
+    {EINVAL, CallKind::Copy, Status::InvalidHandle, Detail::UnknownHandle},
     {EPERM, CallKind::Copy, Status::Timeout, Detail::TimedOut},
     {ETIMEDOUT, CallKind::Copy, Status::Timeout, Detail::TimedOut},
     {EBUSY, CallKind::Mark, Status::LoadNotEnoughNc, Detail::CoresBusy},

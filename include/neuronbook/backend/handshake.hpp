@@ -9,17 +9,15 @@
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/backend/ioctl_channel.hpp"
+#include "neuronbook/backend/releases.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
-/// The only major release there has been.
-inline constexpr std::uint32_t kDriverMajor = 2;
-
 [[nodiscard]] inline bool has_routing_map(const DriverFacts& facts) noexcept {
-    return facts.version >= DriverVersion{2, 16, 7};
+    return facts.version >= kRoutingMapSince;
 }
 
 /// Errors: a driver of another major release, before anything is opened.
@@ -37,7 +35,7 @@ inline constexpr std::uint32_t kDriverMajor = 2;
 template <Port P>
 Result<void> read_identity(P& port, int fd, DriverFacts& facts) {
     constexpr auto operation = Operation::CheckCompatibility;
-    if (facts.version >= DriverVersion{2, 12, 11}) {
+    if (facts.version >= kFeatureWordSince) {
         uapi::DeviceDriverInfo info{};
         auto done = request(port, fd, uapi::kDriverInfoGet, info, operation);
         if (!done) return done;

@@ -12,6 +12,7 @@
 
 #include "neuronbook/backend/errno_status.hpp"
 #include "neuronbook/backend/port.hpp"
+#include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -42,7 +43,7 @@ Result<int> open_node(P& port, const char* path, Access access, Operation operat
     if (answer >= 0) return static_cast<int>(answer);
     Error error = refused(operation, CallKind::Open, answer);
     error.text = std::string_view(path);
-    if (error.detail == Detail::AttachSlotsFull) error.limit = 16;
+    if (error.detail == Detail::AttachSlotsFull) error.limit = uapi::kMaxProcessPerDevice;
     return fail(error);
 }
 

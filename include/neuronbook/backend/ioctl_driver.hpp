@@ -92,15 +92,17 @@ public:
         return lease_->release(first, count);
     }
 
+    /// Effects: attaches to the device; one that this object has open is only described again.
     Result<DeviceFacts> open_device(HostDeviceId device) {
         constexpr auto operation = Operation::OpenDevice;
         if (!usable()) return fail(barred(operation));
         if (device.value() >= kMaxHostDevices) return fail(detail::no_device(operation, device));
+        const bool opened_before = fds_[device.value()] >= 0;
         const auto fd = lease_->open_device(device);
         if (!fd) return fail(fd.error());
         auto facts = detail::read_device(port_, *fd);
         if (!facts) {
-            (void)lease_->close_device(device);
+            if (!opened_before) (void)lease_->close_device(device);
             return fail(on(device, facts.error()));
         }
         fds_[device.value()] = *fd;
@@ -123,8 +125,10 @@ public:
         auto done = detail::request(port_, *fd, uapi::kNcReset, reset, operation);
         if (!done) return fail(on(device, done.error()));
         uapi::DeviceReady ready{.request_id = reset.request_id};
-        done = detail::request(port_, *fd, uapi::kNcResetReady, ready, operation);
-        if (!done) return fail(on(device, done.error()));
+        do { // an interrupted wait is told in the structure
+            done = detail::request(port_, *fd, uapi::kNcResetReady, ready, operation);
+            if (!done) return fail(on(device, done.error()));
+        } while (ready.result == -EINTR);
         if (ready.result == 0) return {};
         return fail(on(device, {.status = Status::HwError,
                                 .operation = operation,
@@ -135,8 +139,9 @@ public:
     Result<Chunk> allocate(HostDeviceId device, const ChunkRequest& ask) {
         const auto fd = opened(Operation::Allocate, device);
         if (!fd) return fail(fd.error());
-        if (auto legal = detail::check_request(*geometry_, form_, ask); !legal)
-            return fail(on(device, legal.error()));
+        auto legal = check_request(*geometry_, ask);
+        if (legal) legal = detail::check_form(form_, ask);
+        if (!legal) return fail(on(device, legal.error()));
         ChunkRequest sent = ask;
         // Up to a page the driver aligns anyway, and for host memory it refuses any alignment.
         if (sent.alignment <= kPage) sent.alignment = Bytes{0};
@@ -206,7 +211,7 @@ public:
     Result<std::vector<ChunkRecord>> chunks(HostDeviceId device, std::uint32_t hbm) {
         const auto fd = opened(Operation::Query, device);
         if (!fd) return fail(fd.error());
-        if (auto there = detail::check_hbm(*geometry_, hbm, Operation::Query); !there)
+        if (auto there = check_hbm(*geometry_, hbm, Operation::Query); !there)
             return fail(on(device, there.error()));
         auto records = detail::list_chunks(port_, *fd, hbm);
         if (!records) return fail(on(device, records.error()));

@@ -19,7 +19,8 @@ inline namespace v0 {
 /// to the same kernel, so they share one door (door.hpp). `kind` is a string literal.
 struct PortIdentity {
     std::string_view kind;
-    std::uint64_t instance = 0;
+    std::uint64_t instance = 0; ///< which kernel, where there are several of a kind
+    std::uint64_t process = 0;  ///< as whom, where that is not this process
 
     friend constexpr bool operator==(const PortIdentity&, const PortIdentity&) = default;
 };

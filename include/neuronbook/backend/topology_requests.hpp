@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "neuronbook/backend/handshake.hpp"
+#include "neuronbook/backend/releases.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -32,7 +33,7 @@ Result<std::optional<RoutingIds>> read_routing_ids(P& port, int fd, const Driver
 /// Second-generation devices have no such map, and answer 524.
 template <Port P>
 Result<std::optional<CoreMapEntries>> read_core_map(P& port, int fd, const DriverFacts& facts) {
-    if (facts.architecture == Architecture::Sunda || facts.version < DriverVersion{2, 19, 64})
+    if (facts.architecture == Architecture::Sunda || facts.version < kCoreMapSince)
         return std::nullopt;
     struct {
         uapi::NcMap head;
@@ -53,8 +54,8 @@ Result<std::optional<CoreMapEntries>> read_core_map(P& port, int fd, const Drive
 /// A pod whose members have not all reported is busy, and says so in the structure too.
 template <Port P>
 Result<std::optional<Pod>> read_pod(P& port, int fd, const DriverFacts& facts) {
-    if (facts.version < DriverVersion{2, 19, 64}) return std::nullopt;
-    const bool has_mode = facts.version >= DriverVersion{2, 23, 9};
+    if (facts.version < kPodStatusSince) return std::nullopt;
+    const bool has_mode = facts.version >= kPodModeSince;
     uapi::PodStatusV2 status{};
     status.v1.sz = static_cast<std::uint16_t>(has_mode ? sizeof status : sizeof status.v1);
     const auto done = has_mode

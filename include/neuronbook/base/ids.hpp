@@ -9,23 +9,14 @@
 #include <compare>
 #include <cstdint>
 
+#include "neuronbook/base/strong.hpp"
+
 namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
-/// A 32-bit number of one id space: explicit to make, comparable, without arithmetic.
 template <class Tag>
-class Id {
-public:
-    constexpr Id() noexcept = default;
-    explicit constexpr Id(std::uint32_t value) noexcept : value_(value) {}
-
-    [[nodiscard]] constexpr std::uint32_t value() const noexcept { return value_; }
-    friend constexpr auto operator<=>(Id, Id) noexcept = default;
-
-private:
-    std::uint32_t value_ = 0;
-};
+using Id = Strong<Tag, std::uint32_t>;
 
 } // namespace detail
 

@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <pthread.h>
 #include <string_view>
 
 namespace neuronbook {
@@ -37,7 +40,8 @@ enum class LogLevel : int { Quiet, Error, Warn, Info, Debug, Trace };
 using LogFunction = void (*)(void* context, LogLevel level, std::string_view line);
 
 /// Process-wide log of this library version. Thread-safe: lines never interleave, and once
-/// set_sink() has returned the old sink is not called any more. A sink must not log.
+/// set_sink() has returned the old sink is not called any more. A child of fork() may log, whatever
+/// the parent's threads were doing. A sink must neither log nor fork.
 /// libnrt: nlog
 class Log {
 public:
@@ -51,8 +55,10 @@ public:
     static void set_sink(LogFunction function, void* context = nullptr) {
         auto& s = state();
         const std::lock_guard lock(s.mutex);
-        s.function = function ? function : to_stderr;
+        // A fork between any two of these steps finds a function and a context that fit.
+        s.function = to_stderr;
         s.context = context;
+        if (function) s.function = function;
     }
 
     /// Effects: formats and passes the line on, if the level is enabled; else nothing is formatted.
@@ -67,21 +73,29 @@ public:
         const auto length = static_cast<std::size_t>(wanted);
         auto& s = state();
         const std::lock_guard lock(s.mutex);
-        s.function(s.context, level, {line, length < sizeof line ? length : sizeof line - 1});
+        s.function.load()(s.context, level,
+                          {line, length < sizeof line ? length : sizeof line - 1});
     }
 
 private:
     struct State {
         std::atomic<LogLevel> level{LogLevel::Error};
-        std::mutex mutex;
-        LogFunction function = to_stderr;
-        void* context = nullptr;
+        std::mutex mutex; ///< held over calls of the sink
+        std::atomic<LogFunction> function{to_stderr};
+        std::atomic<void*> context{nullptr};
     };
 
-    static State& state() {
-        static State instance;
+    /// Constant-initialised: a guard that another thread holds during a fork would stay held too.
+    static State& state() noexcept {
+        static constinit State instance;
         return instance;
     }
+
+    /// In a child the thread that held the lock is not there to give it back, so the child gets a
+    /// new one. Nothing is held over the fork, which could deadlock with a lock of the sink's.
+    static void renew_lock() noexcept { ::new (&state().mutex) std::mutex; }
+
+    static inline const int kRenewedInChildren = ::pthread_atfork(nullptr, nullptr, renew_lock);
 
     static void to_stderr(void*, LogLevel level, std::string_view line) {
         constexpr const char* names[] = {"", "ERROR", "WARN", "INFO", "DEBUG", "TRACE"};

@@ -108,10 +108,12 @@ public:
     /// Effects: takes every node out; frees each, if a way was given. That may do to the table what
     /// it likes.
     void clear() noexcept {
-        while (size_ != 0) {
-            auto& node = *set_.begin();
-            unlink(node);
-            if (free_) free_(context_, node);
+        while (size_ != 0) { // again only if freeing put nodes in
+            Walk walk(*this);
+            while (auto* node = walk.next()) {
+                unlink(*node);
+                if (free_) free_(context_, *node);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Status codes with the numbers that users of the Neuron runtime know.
-// Owns: the numbers and their names. Does not own: what happened (error.hpp).
+// Owns: the numbers and their names. Does not own: what happened (result.hpp).
 // Layer: base.   libnrt: NRT_STATUS
 #pragma once
 

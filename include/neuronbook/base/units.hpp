@@ -10,6 +10,8 @@
 #include <limits>
 #include <optional>
 
+#include "neuronbook/base/strong.hpp"
+
 namespace neuronbook {
 inline namespace v0 {
 
@@ -28,17 +30,7 @@ private:
 
 /// A device-local physical address, as the driver reports it. Host memory seen by the device lives
 /// in the same space, above the architecture's host bit.
-class DeviceAddress {
-public:
-    constexpr DeviceAddress() noexcept = default;
-    explicit constexpr DeviceAddress(std::uint64_t value) noexcept : value_(value) {}
-
-    [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
-    friend constexpr auto operator<=>(DeviceAddress, DeviceAddress) noexcept = default;
-
-private:
-    std::uint64_t value_ = 0;
-};
+using DeviceAddress = detail::Strong<struct DeviceAddressTag, std::uint64_t>;
 
 /// A duration or an instant of a port's clock, in nanoseconds.
 struct Nanoseconds {

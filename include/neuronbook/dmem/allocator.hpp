@@ -66,7 +66,15 @@ public:
     }
     Allocator(const Allocator&) = delete;
     Allocator& operator=(const Allocator&) = delete;
-    ~Allocator() { owner_->close(Tag::kName, Tag::kLifetime); }
+    ~Allocator() { close(); }
+
+    /// Effects: what the destructor does, now: frees every block that still has a handle.
+    /// Afterwards every call answers CLOSED. Twice is once. Nothing else may run beside it.
+    void close() noexcept {
+        if (!owner_) return;
+        owner_->close(Tag::kName, Tag::kLifetime);
+        owner_ = nullptr;
+    }
 
     /// Effects: one driver call, one entry in the ledger, one block with one handle.
     /// Errors, before any driver call: INVALID with ZeroSize, BadAlignment, HbmOutOfRange,
@@ -76,6 +84,7 @@ public:
     /// OutOfHostMemory. Then the ledger's. Whatever fails, nothing stays allocated or booked.
     /// std::bad_alloc passes through. libnrt: dmem_alloc, dmem_alloc_aligned, dmem_alloc_internal
     [[nodiscard]] Result<Block> allocate(const AllocationRequest& request) {
+        if (!owner_) return fail(closed(Operation::Allocate));
         const auto checked = check(request);
         if (!checked) return fail(checked.error());
         Fresh fresh{new detail::BlockRecord(*owner_)};
@@ -131,15 +140,23 @@ public:
     }
 
     /// Blocks that have a handle, at one instant.
-    [[nodiscard]] BlockCount outstanding() const noexcept { return owner_->outstanding(); }
+    [[nodiscard]] BlockCount outstanding() const noexcept {
+        return owner_ ? owner_->outstanding() : BlockCount{};
+    }
     /// Blocks the driver refused to take back, since construction.
-    [[nodiscard]] BlockCount lost() const noexcept { return owner_->lost(); }
+    [[nodiscard]] BlockCount lost() const noexcept {
+        return owner_ ? owner_->lost() : BlockCount{};
+    }
     /// Whether the block came from here.
     [[nodiscard]] bool owns(const Block& block) const noexcept {
         const auto* record = detail::BlockAccess::record(block);
-        return record && record->owner == owner_;
+        return record && record->owner == owner_; // never of a closed one
     }
 
+    /// Whether it is open and its driver may be spoken to.
+    [[nodiscard]] bool usable() const noexcept {
+        return owner_ && static_cast<const D&>(driver_).usable();
+    }
     [[nodiscard]] HostDeviceId device() const noexcept { return host_; }
     [[nodiscard]] PhysicalCore core() const noexcept { return core_; }
     /// The HBM a request gets that names none.
@@ -159,35 +176,17 @@ private:
     [[nodiscard]] Result<ChunkRequest> check(const AllocationRequest& request) const {
         const bool host = request.location == MemoryLocation::Host;
         const auto hbm = host ? 0 : request.hbm.value_or(default_hbm());
-        const auto alignment = request.alignment.count();
-        const auto refuse = [&](Status status, Detail detail, std::uint64_t value,
-                                std::uint64_t limit) {
-            Error error{.status = status, .operation = Operation::Allocate, .detail = detail};
-            error.value = value;
-            error.limit = limit;
-            error.text = ShortText{host ? "host" : "device"};
-            return fail(complete(error, request, hbm));
-        };
-        if (request.size == Bytes{0}) return refuse(Status::Invalid, Detail::ZeroSize, 0, 0);
-        if ((alignment & (alignment - 1)) != 0 || request.alignment > kMaxAlignment)
-            return refuse(Status::Invalid, Detail::BadAlignment, alignment, kMaxAlignment.count());
-        const bool aligned = request.alignment > kPage;
-        if (host && aligned)
-            return refuse(Status::Invalid, Detail::BadAlignment, alignment, kPage.count());
-        if (hbm >= geometry_.hbms)
-            return refuse(Status::Invalid, Detail::HbmOutOfRange, hbm, geometry_.hbms);
         const auto category = category_of(request.usage, request.location);
         if (!category) return fail(complete(category.error(), request, hbm));
-        const auto limit = host ? Bytes{~std::uint64_t{0} >> 1} : geometry_.hbm_size;
-        if (request.size > limit)
-            return refuse(Status::Resource, Detail::LargerThanHbm, request.size.count(),
-                          limit.count());
-        return ChunkRequest{.size = request.size,
-                            .alignment = aligned ? request.alignment : Bytes{0},
-                            .location = request.location,
-                            .hbm = hbm,
-                            .core = core_.core,
-                            .category = *category};
+        const ChunkRequest ask{.size = request.size,
+                               .alignment = request.alignment,
+                               .location = request.location,
+                               .hbm = hbm,
+                               .core = core_.core,
+                               .category = *category};
+        if (auto legal = check_request(geometry_, ask); !legal)
+            return fail(complete(legal.error(), request, hbm));
+        return ask;
     }
 
     /// Books a chunk that is what was asked for.
@@ -202,8 +201,16 @@ private:
         return ledger_.add(Owner::charge_of(facts));
     }
 
+    static Error closed(Operation operation) noexcept {
+        return {.status = Status::Closed,
+                .operation = operation,
+                .detail = Detail::Closed,
+                .text = ShortText{"allocator"}};
+    }
+
     [[nodiscard]] Result<void> check(const Block& block, Operation operation) const {
         if (owns(block)) return {};
+        if (!owner_) return fail(closed(operation));
         Error error{.status = Status::InvalidHandle, .operation = operation};
         error.detail =
             detail::BlockAccess::record(block) ? Detail::Unmatched : Detail::UnknownHandle;
@@ -249,7 +256,7 @@ private:
     const HostDeviceId host_;
     const PhysicalCore core_;
     const Geometry& geometry_;
-    Owner* const owner_;
+    Owner* owner_; ///< null once closed
 };
 
 } // namespace v0

@@ -80,7 +80,7 @@ inline constexpr std::size_t kAggregates = static_cast<std::size_t>(Aggregate::C
 namespace detail {
 
 /// The driver's mem_alloc_category MAX, which stands for "not at this location".
-inline constexpr std::uint8_t kNotHere = 20;
+inline constexpr std::uint8_t kNotHere = kChunkCategories;
 
 struct UsageRow {
     std::string_view name;

@@ -2,14 +2,15 @@
 //
 // What the tree stores: a device, a core, and the facts all devices share.
 // Owns: the records. Does not own: their slots (context_tree.hpp) or where the facts come from
-// (driver_facts.hpp). Layer: topology.   libnrt: mla_t, tpb_t
+// (backend/driver.hpp). Layer: topology.   libnrt: mla_t, tpb_t
 #pragma once
 
 #include <cstdint>
 
 #include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/bus_address.hpp"
 #include "neuronbook/base/ids.hpp"
-#include "neuronbook/base/machine.hpp"
+#include "neuronbook/base/pod.hpp"
 
 namespace neuronbook {
 inline namespace v0 {

@@ -95,6 +95,71 @@ TEST_CASE("a ticket that was not given is a new request", "[sim][kernel]") {
     CHECK(kernel->submit({}, {FlushRequest{fd}, 99}, memory, {}).waits);
 }
 
+TEST_CASE("a ticket shown too early waits on, and stays good", "[sim][kernel]") {
+    const auto kernel = make_kernel();
+    TrustedMemory memory;
+    const Caller caller{5, false};
+    Request request{
+        FlushRequest{kernel->submit(caller, {OpenRequest{"/dev/neuron0", 2}}, memory, {}).value}};
+    const auto first = kernel->submit(caller, request, memory, {});
+    REQUIRE(first.waits);
+    request.ticket = first.ticket;
+    for (const std::uint64_t now : {0ull, 1ull, 9'999'999ull}) {
+        const auto again = kernel->submit(caller, request, memory, {now});
+        CHECK(again.waits);
+        CHECK(again.until == first.until); // not another 10 ms from now
+        CHECK(again.ticket == first.ticket);
+    }
+    CHECK(kernel->census().devices[0].attached == 1);
+    CHECK_FALSE(kernel->submit(caller, request, memory, first.until).waits);
+    CHECK(kernel->census().devices[0].attached == 0);
+}
+
+TEST_CASE("a ticket of another process or another request is none", "[sim][kernel]") {
+    const auto kernel = make_kernel("trn1.32xlarge");
+    TrustedMemory memory;
+    const auto open = [&](std::int32_t pid, const char* path) {
+        return kernel->submit({pid, false}, {OpenRequest{path, 2}}, memory, {}).value;
+    };
+    const auto mine = open(5, "/dev/neuron0");
+    const auto next = open(5, "/dev/neuron1");
+    const auto theirs = open(6, "/dev/neuron0");
+    const auto ticket = kernel->submit({5, false}, {FlushRequest{mine}}, memory, {}).ticket;
+    const Nanoseconds late{20'000'000};
+    CHECK(kernel->submit({6, false}, {FlushRequest{theirs}, ticket}, memory, late).waits);
+    CHECK(kernel->submit({6, false}, {FlushRequest{mine}, ticket}, memory, late).waits);
+    CHECK(kernel->submit({5, false}, {FlushRequest{next}, ticket}, memory, late).waits);
+    CHECK_FALSE(kernel->submit({5, false}, {FlushRequest{mine}, ticket}, memory, late).waits);
+    CHECK(kernel->submit({5, false}, {FlushRequest{mine}, ticket}, memory, late).value == 0);
+}
+
+TEST_CASE("what nobody comes back for is forgotten with its process and its file",
+          "[sim][kernel]") {
+    const auto kernel = make_kernel();
+    TrustedMemory memory;
+    const auto wait_for_flush = [&](std::int32_t pid) {
+        const Caller caller{pid, false};
+        const auto fd = kernel->submit(caller, {OpenRequest{"/dev/neuron0", 2}}, memory, {}).value;
+        REQUIRE(kernel->submit(caller, {FlushRequest{fd}}, memory, {}).waits);
+        return fd;
+    };
+    const auto fd = wait_for_flush(5);
+    wait_for_flush(6);
+    REQUIRE(kernel->submit({7, false}, {OpenRequest{"/dev/neuron0", 2}}, memory, {}).value > 0);
+    REQUIRE(kernel->submit({7, false}, {FlushRequest{fd}}, memory, {}).waits); // an inherited file
+    CHECK(kernel->waiting() == 3);
+    kernel->end_process(7);
+    CHECK(kernel->waiting() == 2);
+    kernel->submit({5, false}, {ReleaseRequest{fd}}, memory, {});
+    CHECK(kernel->waiting() == 1);
+    kernel->end_process(6);
+    CHECK(kernel->waiting() == 0);
+    const auto kept = wait_for_flush(8);
+    for (int i = 0; i < 5000; ++i)
+        REQUIRE(kernel->submit({8, false}, {FlushRequest{kept}}, memory, {}).waits);
+    CHECK(kernel->waiting() == 1024);
+}
+
 TEST_CASE("every row of the service table is found by its own word", "[sim][kernel]") {
     for (const auto& row : sim::kServices) {
         CAPTURE(row.name);

@@ -68,6 +68,23 @@ TEST_CASE("a chunk is mapped as a whole and from its base", "[sim][map]") {
     CHECK(Mapped(process, pa, 0).error() == EINVAL);
 }
 
+TEST_CASE("a contiguous scratchpad is mapped with any length up to the main pool's end",
+          "[sim][map]") {
+    const auto kernel = make_kernel();
+    Process process(*kernel);
+    const auto first = process.pa(process.allocate(1 << 20, 0, 0, 19)); // ends with the pool
+    CHECK(first == 0x3bff00000);
+    CHECK(Mapped(process, first, 1 << 20).error() == 0);
+    CHECK(Mapped(process, first, 4096).error() == 0);
+    CHECK(Mapped(process, first, (1 << 20) + 4096).error() == EPERM);
+    const auto second = process.pa(process.allocate(1 << 20, 0, 0, 19));
+    CHECK(Mapped(process, second, 4096).error() == 0);
+    CHECK(Mapped(process, second, 2 << 20).error() == 0);
+    CHECK(Mapped(process, second, (2 << 20) + 4096).error() == EPERM);
+    const auto plain = process.pa(process.allocate(1 << 20, 0, 0, 11));
+    CHECK(Mapped(process, plain, 4096).error() == EPERM);
+}
+
 TEST_CASE("a mapping outlives the chunk, as stale memory", "[sim][map]") {
     const auto kernel = make_kernel();
     Process process(*kernel);

@@ -79,10 +79,33 @@ TEST_CASE("HBM and core are checked for host memory too, the category never", "[
     }
 }
 
-TEST_CASE("alignment is refused above 2^31 - 1 and for host memory", "[sim][memory]") {
+TEST_CASE("B08: up to 524288 bytes after rounding are small, one byte more is not",
+          "[sim][memory][B08]") {
+    const auto kernel = make_kernel();
+    Process process(*kernel);
+    constexpr std::uint64_t kSmallPool = 0x3c0000000; // the last GiB of the HBM
+    for (const auto size : {1u, 4096u, 4097u, 520193u, 524287u, 524288u}) {
+        CAPTURE(size);
+        CHECK(process.pa(process.allocate(size)) >= kSmallPool);
+    }
+    CHECK(process.pa(process.allocate(524289)) == 0x1000000);
+}
+
+TEST_CASE("B08: when the small pool is full, small requests are served by the main one",
+          "[sim][memory][B08]") {
+    const auto kernel = make_kernel();
+    Process process(*kernel);
+    for (int i = 0; i < 2048; ++i) REQUIRE(process.pa(process.allocate(524288)) >= 0x3c0000000);
+    CHECK(process.pa(process.allocate(4096)) == 0x1000000);
+}
+
+TEST_CASE("B08: alignment is refused from 2^31 on and for host memory, and 3 is accepted",
+          "[sim][memory][B08]") {
     const auto kernel = make_kernel();
     Process process(*kernel);
     auto form = form_of(0x100000);
+    form.align = 3;
+    CHECK(answer(process, form) == 0);
     form.align = 0x7FFFFFFF;
     CHECK(answer(process, form) == 0);
     form.align = 0x80000000;

@@ -3,10 +3,17 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <dlfcn.h>
+#include <memory>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "fixture.hpp"
+#include "neuronbook/backend/ioctl_driver.hpp"
 
 using namespace sim_test;
 
@@ -18,6 +25,36 @@ TEST_CASE("ports of one caller at one kernel are the same, others differ", "[sim
     CHECK(port.identity() == SimPort(*one, Caller{5, false}).identity());
     CHECK_FALSE(port.identity() == SimPort(*one, Caller{6, false}).identity());
     CHECK_FALSE(port.identity() == SimPort(*two, Caller{5, false}).identity());
+}
+
+TEST_CASE("kernels made in shared objects that share nothing have a door each", "[sim][port]") {
+    std::vector<std::unique_ptr<SimKernel>> kernels;
+    for (const auto* path : {KERNEL_PLUGIN_A, KERNEL_PLUGIN_B}) {
+        void* object = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        REQUIRE(object != nullptr);
+        const auto make = reinterpret_cast<SimKernel* (*)()>(::dlsym(object, "make_kernel"));
+        REQUIRE(make != nullptr);
+        kernels.emplace_back(make());
+        REQUIRE(kernels.back() != nullptr);
+    }
+    IoctlDriver one{SimPort(*kernels[0])};
+    IoctlDriver two{SimPort(*kernels[1])};
+    REQUIRE(one.connect());
+    REQUIRE(two.connect());
+    CHECK(kernels[0]->census().open_files == 1);
+    CHECK(kernels[1]->census().open_files == 1);
+    one.disconnect();
+    CHECK(kernels[0]->census().open_files == 0);
+    CHECK(kernels[1]->census().open_files == 1);
+}
+
+TEST_CASE("callers of every number are processes of their own", "[sim][port]") {
+    const auto kernel = make_kernel();
+    IoctlDriver one{SimPort(*kernel, {.pid = 5})};
+    IoctlDriver two{SimPort(*kernel, {.pid = 5 + (1 << 20)})};
+    REQUIRE(one.connect());
+    REQUIRE(two.connect());
+    CHECK(kernel->census().open_files == 2);
 }
 
 TEST_CASE("time passes only by sleeping", "[sim][port]") {
@@ -48,6 +85,25 @@ TEST_CASE("a mapping is real memory and may outlive the kernel", "[sim][port]") 
     *static_cast<char*>(mapping.address) = 'x';
     CHECK(*static_cast<char*>(mapping.address) == 'x');
     CHECK(port.unmap(mapping.address, Bytes{4096}) == 0);
+}
+
+TEST_CASE("a child of fork has nothing where its parent mapped", "[sim][port]") {
+    const auto kernel = make_kernel();
+    Process process(*kernel);
+    const auto pa = process.pa(process.allocate(4096));
+    const auto mapping = process.port.map(process.fd, Bytes{4096}, true, pa);
+    REQUIRE(mapping.error == 0);
+    unsigned char resident = 0;
+    CHECK(::mincore(mapping.address, 4096, &resident) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool gone = ::mincore(mapping.address, 4096, &resident) != 0 && errno == ENOMEM;
+        ::_exit(gone ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+    CHECK(process.port.unmap(mapping.address, Bytes{4096}) == 0);
 }
 
 TEST_CASE("files are read through the port", "[sim][port]") {

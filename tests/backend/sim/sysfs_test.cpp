@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fixture.hpp"
+#include "neuronbook/backend/ioctl_driver.hpp"
 
 using namespace sim_test;
 
@@ -127,6 +128,51 @@ TEST_CASE("nodes and files exist, others do not", "[sim][sysfs]") {
     CHECK(kernel->exists("/sys/module/neuron/version"));
     CHECK(kernel->exists("/sys/class/neuron_device/neuron2/core_count")); // sysfs shows the host
     CHECK_FALSE(kernel->exists("/etc/passwd"));
+}
+
+TEST_CASE("directories exist with the files in them", "[sim][sysfs]") {
+    const auto kernel = make_kernel("trn1.32xlarge");
+    for (const std::string path :
+         {"/sys/module/neuron", "/sys/module/neuron/parameters",
+          "/sys/devices/virtual/neuron_device", "/sys/class/neuron_device",
+          "/sys/class/neuron_device/neuron15", "/sys/class/neuron_device/neuron15/stats"}) {
+        CAPTURE(path);
+        CHECK(kernel->exists(path));
+        CHECK(text(*kernel, path) == "errno 2"); // no text in it
+    }
+    for (const std::string path :
+         {"info", "info/architecture", "stats", "stats/memory_usage", "stats/memory_usage/host_mem",
+          "stats/memory_usage/host_mem/dma_rings", "neuron_core1", "neuron_core1/info/architecture",
+          "neuron_core1/stats/memory_usage/device_mem",
+          "neuron_core1/stats/memory_usage/device_mem/model_code",
+          "neuron_core1/stats/memory_usage/host_mem", "neuron_core1/stats/other_info",
+          "neuron_core1/stats/other_info/reset_req_count"}) {
+        CAPTURE(path);
+        CHECK(kernel->exists(kDevice + path));
+        CHECK_FALSE(kernel->exists(kDevice + path + "x"));
+    }
+    for (const auto* path :
+         {"", "/", "/sys", "/dev", "/sys/module", "/sys/module/neuro",
+          "/sys/module/neuron/version/x", "/sys/class/neuron_device/neuron",
+          "/sys/class/neuron_device/neuron16", "/sys/class/neuron_device/neuron0/neuron_core2"})
+        CHECK_FALSE(kernel->exists(path));
+}
+
+TEST_CASE("D16: a machine with the module and no node lists no device and cannot be opened",
+          "[sim][sysfs][D16]") {
+    auto kernel =
+        SimKernel::make({.instance = "trn1.32xlarge", .visible = std::vector<HostDeviceId>{}});
+    REQUIRE(kernel);
+    CHECK((*kernel)->exists("/sys/module/neuron"));
+    CHECK_FALSE((*kernel)->exists("/dev/neuron0"));
+    CHECK((*kernel)->exists("/sys/class/neuron_device/neuron15")); // sysfs shows the host
+    SimPort port(**kernel);
+    CHECK(port.open("/dev/neuron0", Access::ReadWrite) == -ENOENT);
+    CHECK(detail::present_devices(port).empty());
+    const auto refused = IoctlDriver(port).connect();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::NoDevices);
+    CHECK((*kernel)->census().open_files == 0);
 }
 
 TEST_CASE("a short buffer gets the front of a file", "[sim][sysfs]") {

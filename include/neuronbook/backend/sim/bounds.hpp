@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a range lies in a chunk, as each release computes it.
+// Owns: the checks and their errnos. Does not own: the bytes (device_memory.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 7.2
 #pragma once
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a simulated kernel holds at one moment, to be compared with another moment.
-// Layer: backend (simulated kernel).
+// Owns: the figures and how they are taken. Does not own: what is counted (state.hpp).
+// Layer: backend (simulated kernel).   Source: driver-abi.md 7.3, for the order of chunks
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
@@ -65,5 +67,47 @@ struct Census {
     }
 };
 
+namespace sim {
+
+/// The figures of this moment.
+[[nodiscard]] inline Census take_census(const State& state) {
+    Census census;
+    census.marks = state.marks.held();
+    census.open_files = state.files.open();
+    for (const auto& device : state.devices) {
+        auto& row = census.devices.emplace_back();
+        row.attached = device.slots.attached();
+        row.handles = device.handles.live();
+        const auto add_to = [&device](Holdings& sum) {
+            return [&device, &sum](std::uint32_t index) {
+                const auto& chunk = device.chunks[index];
+                if (chunk.pid == 0) return;
+                ++sum.chunks;
+                sum.bytes += chunk.size;
+            };
+        };
+        row.hbms.resize(device.hbms().size());
+        for (std::uint32_t hbm = 0; hbm < row.hbms.size(); ++hbm)
+            device.for_each(hbm, add_to(row.hbms[hbm]));
+        device.for_each_host(add_to(row.host));
+    }
+    return census;
+}
+
+/// Every chunk of an HBM in address order, the driver's own included. Empty for what is not there.
+[[nodiscard]] inline std::vector<ChunkView> list_chunks(const State& state, std::uint32_t number,
+                                                        std::uint32_t hbm) {
+    std::vector<ChunkView> views;
+    if (number >= state.devices.size()) return views;
+    const auto& device = state.devices[number];
+    device.for_each(hbm, [&](std::uint32_t index) {
+        const auto& chunk = device.chunks[index];
+        views.push_back(
+            {chunk.pa, Bytes{chunk.size}, chunk.category, chunk.core, chunk.pid, chunk.handle});
+    });
+    return views;
+}
+
+} // namespace sim
 } // namespace v0
 } // namespace neuronbook

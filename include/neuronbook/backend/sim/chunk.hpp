@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "neuronbook/backend/uapi.hpp"
+
 namespace neuronbook {
 inline namespace v0 {
 namespace sim {
@@ -19,13 +21,17 @@ enum class Lifetime : std::uint8_t { Call = 1, Process = 2, AllProcesses = 3, De
 /// Where a chunk's pages come from.
 enum class PoolKind : std::uint8_t { Main, Small, Host };
 
+/// Category 19, which has rules of its own (7.1).
+inline constexpr auto kContiguousScratchpad =
+    static_cast<std::uint32_t>(uapi::MemCategory::ContiguousScratchpadDevice);
+
 struct Chunk {
     static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
 
     std::uint64_t pa = 0;
     std::uint64_t size = 0;     ///< bytes, whole pages
     std::uint64_t reach = 0;    ///< bytes from pa that copies and maps may touch; size, but for
-                                ///< category 19
+                                ///< a scratchpad: then up to the main pool's end
     std::uint32_t category = 0; ///< as asked for, not validated
     std::uint32_t core = 0;     ///< charged to this core
     std::uint32_t hbm = 0;      ///< no meaning for host memory
@@ -38,9 +44,14 @@ struct Chunk {
     Lifetime lifetime = Lifetime::Process;
 
     [[nodiscard]] bool on_host() const { return pool == PoolKind::Host; }
-    /// Category 19 on the host: the driver looks for a pool that is not there when it checks
+    [[nodiscard]] bool is_scratchpad() const {
+        return !on_host() && category == kContiguousScratchpad;
+    }
+    /// That category on the host: the driver looks for a pool that is not there when it checks
     /// bounds, maps or frees (7.1).
-    [[nodiscard]] bool without_pool() const { return on_host() && category == 19; }
+    [[nodiscard]] bool without_pool() const {
+        return on_host() && category == kContiguousScratchpad;
+    }
 };
 
 /// Chunks by index; an index is reused after remove(). Not thread-safe.

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "neuronbook/backend/uapi.hpp"
+#include "neuronbook/base/architecture.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -22,11 +23,12 @@ struct MarkResult {
     std::uint32_t longest = 0; ///< longest run that was too short
 };
 
-/// One slot per core of each of 64 devices; its value is the process that marked it, 0 for none.
-/// Marks are advisory and do not check that a core exists. Not thread-safe.
+/// One slot per core of each device that a host can have; its value is the process that marked it,
+/// 0 for none. Marks are advisory and do not check that a core exists. Not thread-safe.
 class CoreMarks {
 public:
-    static constexpr std::uint32_t kSlots = uapi::kCoreSlots;
+    static constexpr std::uint32_t kSlots = kMaxHostDevices * kMaxCoresPerDevice;
+    static_assert(kSlots == uapi::kCoreSlots);
 
     /// Marks the first run of `count` free slots of [first, last] for a process. The scan is the
     /// driver's: when a run that had begun meets a taken slot, it goes on two slots later, so a run

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"
 
 namespace neuronbook {
@@ -48,7 +49,9 @@ struct CategoryDirectory {
     std::uint8_t directory;
 };
 
-inline constexpr std::array<CategoryDirectory, 20> kCategoryDirectories{{
+inline constexpr auto kCategories = static_cast<std::size_t>(uapi::MemCategory::Max);
+
+inline constexpr std::array<CategoryDirectory, kCategories> kCategoryDirectories{{
     {true, 0},   // unknown
     {true, 1},   // code
     {true, 2},   // tensors

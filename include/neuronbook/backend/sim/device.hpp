@@ -18,8 +18,11 @@
 #include "neuronbook/backend/sim/device_memory.hpp"
 #include "neuronbook/backend/sim/handle_table.hpp"
 #include "neuronbook/backend/sim/host_arena.hpp"
-#include "neuronbook/backend/sim/machine.hpp"
+#include "neuronbook/backend/sim/machine_spec.hpp"
 #include "neuronbook/backend/sim/pool.hpp"
+#include "neuronbook/backend/uapi.hpp"
+#include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -44,10 +47,10 @@ struct PendingReset {
 /// Not thread-safe. Addresses are physical, sizes bytes.
 class Device {
 public:
-    Device(const Machine& machine, std::uint32_t index)
+    Device(const MachineSpec& machine, std::uint32_t index)
         : index_(index), poison_(machine.poison()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
-                machine.host_memory().count() / kPageSize * kPageSize) {
+                machine.host_memory().count() / kPage.count() * kPage.count()) {
         const auto& geometry = machine.geometry();
         for (std::uint32_t i = 0; i < geometry.hbms; ++i) {
             const auto base = geometry.hbm_base[i].value();
@@ -78,7 +81,7 @@ public:
     std::int64_t allocate(const Ask& ask, std::uint32_t slot) {
         constexpr std::uint64_t kInt64Max = (std::uint64_t{1} << 63) - 1;
         if (ask.size > kInt64Max) return -EINVAL;
-        const auto size = (ask.size + kPageSize - 1) & ~(kPageSize - 1);
+        const auto size = whole_pages(Bytes{ask.size})->count();
         if (ask.hbm >= hbms_.size() || ask.core >= kMaxCoresPerDevice) return -EINVAL;
         if (ask.on_host && ask.align != 0) return -EINVAL;
         if (!ask.on_host && ask.align > kMaxAlign) return -EINVAL;
@@ -173,13 +176,9 @@ private:
 
     std::optional<Piece> take(const Ask& ask, std::uint64_t size, std::uint32_t owner) {
         if (ask.on_host) return host_.take(size, owner);
-        if (is_scratchpad(ask.category)) return hbms_[ask.hbm].take_scratchpad(size, owner);
+        if (ask.category == kContiguousScratchpad)
+            return hbms_[ask.hbm].take_scratchpad(size, owner);
         return hbms_[ask.hbm].take(size, ask.align, owner);
-    }
-
-    static bool is_scratchpad(std::uint32_t category) {
-        return category ==
-               static_cast<std::uint32_t>(uapi::MemCategory::ContiguousScratchpadDevice);
     }
 
     void fill_in(Chunk& chunk, const Ask& ask, const Piece& piece, std::uint64_t size) {
@@ -190,9 +189,7 @@ private:
         chunk.hbm = ask.hbm;
         chunk.segment = piece.segment;
         chunk.pool = piece.pool;
-        chunk.reach = !ask.on_host && is_scratchpad(ask.category)
-                          ? hbms_[ask.hbm].main_end() - piece.pa
-                          : size;
+        chunk.reach = chunk.is_scratchpad() ? hbms_[ask.hbm].main_end() - piece.pa : size;
     }
 
     void give_back(std::uint32_t index) {
@@ -202,7 +199,7 @@ private:
             host_.release(piece);
         } else {
             hbms_[chunk.hbm].release(piece);
-            if (is_scratchpad(chunk.category)) hbms_[chunk.hbm].forget_scratchpad(chunk.size);
+            if (chunk.is_scratchpad()) hbms_[chunk.hbm].forget_scratchpad(chunk.size);
         }
         chunks.remove(index);
     }
@@ -226,8 +223,8 @@ private:
 
     void fill_with_poison(const Chunk& chunk) {
         if (auto* bytes = memory.at(chunk.pa, chunk.size)) {
-            std::memset(bytes, kPoison, kPageSize);
-            std::memset(bytes + chunk.size - kPageSize, kPoison, kPageSize);
+            std::memset(bytes, kPoison, kPage.count());
+            std::memset(bytes + chunk.size - kPage.count(), kPoison, kPage.count());
         }
     }
 

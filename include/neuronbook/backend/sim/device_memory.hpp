@@ -2,7 +2,7 @@
 //
 // The bytes of one device: a sparse file whose offsets are physical addresses.
 // Owns: the file and this process's windows on it. Does not own: what is allocated (pool.hpp).
-// Layer: backend (simulated kernel).
+// Layer: backend (simulated kernel).   Source: driver-abi.md 9, 10
 #pragma once
 
 #include <sys/mman.h>

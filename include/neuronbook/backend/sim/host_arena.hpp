@@ -14,6 +14,7 @@
 
 #include "neuronbook/backend/sim/first_fit.hpp"
 #include "neuronbook/backend/sim/pool.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -45,7 +46,7 @@ public:
             const auto segment = part.pages.take(count, std::bit_ceil(count) - 1, owner);
             if (segment == FirstFit::kNone) continue;
             const auto start = part.pages.segments().start(segment);
-            return Piece{part.base + start * kPageSize, segment, PoolKind::Host};
+            return Piece{part.base + start * kPage.count(), segment, PoolKind::Host};
         }
         return std::nullopt;
     }
@@ -91,11 +92,11 @@ private:
     };
 
     static std::uint32_t pages_of(std::uint64_t bytes) {
-        return static_cast<std::uint32_t>(bytes / kPageSize);
+        return static_cast<std::uint32_t>(bytes / kPage.count());
     }
 
     void add(std::uint64_t base, std::uint64_t size, std::uint64_t page) {
-        parts_.push_back({base, size, page, FirstFit{pages_of(size), base / kPageSize}});
+        parts_.push_back({base, size, page, FirstFit{pages_of(size), base / kPage.count()}});
     }
 
     std::uint64_t base_;

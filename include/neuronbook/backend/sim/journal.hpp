@@ -3,12 +3,14 @@
 // What a test wants to know afterwards: requests that no driver serves, requests the model does not
 // serve yet, and the moments a real kernel would have come down.
 // Owns: the texts. Does not own: what is answered in those cases.
-// Layer: backend (simulated kernel).
+// Layer: backend (simulated kernel).   Source: driver-abi.md 2.1, 2.3, 7.1
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,19 @@ struct Journal {
     Notes unknown;
     Notes unmodelled;
     Notes crashes;
+
+    /// A request word that no row of the driver's table serves.
+    void note_unknown(std::uint32_t word) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        std::string text = "0x";
+        for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 0xFu];
+        unknown.add(std::move(text));
+    }
+
+    /// A request that the lane of its file does not serve.
+    void note_wrong_lane(std::string_view name) {
+        unknown.add(std::string{name} + " on the free-access lane");
+    }
 };
 
 } // namespace sim

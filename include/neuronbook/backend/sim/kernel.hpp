@@ -18,8 +18,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,6 +29,7 @@
 #include "neuronbook/backend/sim/services.hpp"
 #include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/backend/sim/sysfs.hpp"
+#include "neuronbook/backend/sim/tickets.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -42,9 +41,9 @@ class SimKernel {
 public:
     /// Errors: UnknownInstance, UnknownArchitecture, UnknownDriverVersion, NeverShipped, BadOption.
     static Result<std::unique_ptr<SimKernel>> make(const SimOptions& options = {}) {
-        auto machine = sim::Machine::make(options);
+        auto machine = sim::MachineSpec::make(options);
         if (!machine) return fail(machine.error());
-        return std::unique_ptr<SimKernel>(new SimKernel(std::move(*machine)));
+        return std::unique_ptr<SimKernel>(new SimKernel(*machine));
     }
 
     SimKernel(const SimKernel&) = delete;
@@ -53,14 +52,14 @@ public:
     /// Serves one request of a caller whose memory is `user`, at time `now` of the front's clock.
     Answer submit(const Caller& caller, const Request& request, UserMemory& user, Nanoseconds now) {
         const std::lock_guard lock(mutex_);
-        const bool resumed = take_ticket(request.ticket);
+        const auto* until = tickets_.find(caller, request);
+        const bool resumed = until != nullptr;
+        if (resumed && now < *until) return wait_until(*until, request.ticket);
+        if (resumed) tickets_.drop(request.ticket);
         auto answer =
             std::visit([&](const auto& what) { return serve(caller, what, user, now, resumed); },
                        request.what);
-        if (answer.waits) {
-            answer.ticket = ++last_ticket_;
-            tickets_.emplace(answer.ticket, answer.until);
-        }
+        if (answer.waits) answer.ticket = tickets_.give(caller, request, answer.until);
         return answer;
     }
 
@@ -75,10 +74,11 @@ public:
         return static_cast<std::int64_t>(size);
     }
 
-    /// Whether a device node or a file of the driver's is there.
+    /// Whether a device node, or a file or directory of the driver's, is there.
     bool exists(std::string_view path) const {
         const std::lock_guard lock(mutex_);
-        return sim::node(state_, path).has_value() || sim::file_content(state_, path).has_value();
+        return sim::node(state_, path).has_value() || sim::file_content(state_, path).has_value() ||
+               sim::is_directory(state_, path);
     }
 
     /// The end of a process: every file that it opened is flushed and released, at once.
@@ -88,7 +88,9 @@ public:
         for (const auto file : state_.files.of(pid)) {
             sim::flush_file(state_, *state_.files.find(file), caller);
             sim::release_file(state_, file);
+            tickets_.drop_file(file);
         }
+        tickets_.drop_process(pid);
     }
 
     /// A virtual clock for fronts that have no better: it stands still but for sleep().
@@ -98,6 +100,9 @@ public:
     void sleep(Nanoseconds duration) noexcept {
         clock_.fetch_add(duration.count, std::memory_order_acq_rel);
     }
+
+    /// With the address, tells this kernel from an earlier one that lay in the same place.
+    [[nodiscard]] std::uint32_t serial() const noexcept { return serial_; }
 
     /// What is held now.
     [[nodiscard]] Census census() const {
@@ -110,6 +115,12 @@ public:
     [[nodiscard]] std::vector<ChunkView> chunks(HostDeviceId device, std::uint32_t hbm) const {
         const std::lock_guard lock(mutex_);
         return sim::list_chunks(state_, device.value(), hbm);
+    }
+
+    /// How many requests wait, as far as anybody may still come back for them.
+    [[nodiscard]] std::size_t waiting() const {
+        const std::lock_guard lock(mutex_);
+        return tickets_.waiting();
     }
 
     /// Requests that this driver release does not serve, on that lane.
@@ -128,17 +139,15 @@ public:
         return state_.journal.crashes.texts();
     }
 
-    [[nodiscard]] const sim::Machine& machine() const noexcept { return state_.machine; }
-    /// Unlike that of every other kernel of this process.
-    [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+    [[nodiscard]] const sim::MachineSpec& machine() const noexcept { return state_.machine; }
 
 private:
-    explicit SimKernel(sim::Machine machine) : state_(std::move(machine)) {
-        static std::atomic<std::uint32_t> made{0};
-        number_ = made.fetch_add(1, std::memory_order_relaxed) + 1;
-    }
+    explicit SimKernel(const sim::MachineSpec& machine) : state_(machine), serial_(next_serial()) {}
 
-    bool take_ticket(std::uint64_t ticket) { return ticket != 0 && tickets_.erase(ticket) != 0; }
+    static std::uint32_t next_serial() noexcept {
+        static std::atomic<std::uint32_t> made{0};
+        return made.fetch_add(1, std::memory_order_relaxed);
+    }
 
     static Answer say(std::int64_t value) {
         Answer answer;
@@ -146,10 +155,11 @@ private:
         return answer;
     }
 
-    static Answer wait_until(Nanoseconds when) {
+    static Answer wait_until(Nanoseconds when, std::uint64_t ticket = 0) {
         Answer answer;
         answer.waits = true;
         answer.until = when;
+        answer.ticket = ticket;
         return answer;
     }
 
@@ -165,8 +175,12 @@ private:
         if (file == nullptr) return say(-EBADF);
         auto& device = state_.devices[file->device];
         const auto* service = sim::find_service(ask.word, state_.machine.release());
-        if (service == nullptr || (file->restricted() && service->lane == sim::Lane::Device)) {
-            sim::note_unknown(state_.journal, ask.word, service);
+        if (service == nullptr) {
+            state_.journal.note_unknown(ask.word);
+            return say(-EINVAL);
+        }
+        if (file->restricted() && service->lane == sim::Lane::Device) {
+            state_.journal.note_wrong_lane(service->name);
             return say(-EINVAL);
         }
         if (service->attached == sim::Attached::Required &&
@@ -199,15 +213,15 @@ private:
     Answer serve(const Caller&, const ReleaseRequest& ask, UserMemory&, Nanoseconds, bool) {
         if (state_.files.find(ask.file) == nullptr) return say(-EBADF);
         sim::release_file(state_, ask.file);
+        tickets_.drop_file(ask.file);
         return say(0);
     }
 
     mutable std::mutex mutex_;
     sim::State state_;
-    std::unordered_map<std::uint64_t, Nanoseconds> tickets_; ///< of requests that wait
-    std::uint64_t last_ticket_ = 0;
+    sim::Tickets tickets_;
     std::atomic<std::uint64_t> clock_{0};
-    std::uint32_t number_ = 0;
+    std::uint32_t serial_;
 };
 
 } // namespace v0

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening and closing: who is attached, and what goes when somebody leaves; and the census.
+// Opening and closing: who is attached, and what goes when somebody leaves.
+// Owns: the order of what each close does. Does not own: files, slots or chunks.
 // Layer: backend (simulated kernel).   Source: driver-abi.md 2.1, 2.2, 2.4 (measured)
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "neuronbook/backend/sim/census.hpp"
-#include "neuronbook/backend/sim/services.hpp"
 #include "neuronbook/backend/sim/state.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -69,57 +65,6 @@ inline void release_file(State& state, std::int64_t number) {
     const auto* file = state.files.find(number);
     if (!file->restricted()) --state.devices[file->device].open_files;
     state.files.remove(number);
-}
-
-[[nodiscard]] inline std::string hexadecimal(std::uint32_t word) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string text = "0x";
-    for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 0xFu];
-    return text;
-}
-
-/// `service`: null when no release-mate of the word exists, else the request was on a wrong lane.
-inline void note_unknown(Journal& journal, std::uint32_t word, const Service* service) {
-    journal.unknown.add(service == nullptr
-                            ? hexadecimal(word)
-                            : std::string{service->name} + " on the free-access lane");
-}
-
-[[nodiscard]] inline Census take_census(const State& state) {
-    Census census;
-    census.marks = state.marks.held();
-    census.open_files = state.files.open();
-    for (const auto& device : state.devices) {
-        auto& row = census.devices.emplace_back();
-        row.attached = device.slots.attached();
-        row.handles = device.handles.live();
-        const auto add_to = [&device](Holdings& sum) {
-            return [&device, &sum](std::uint32_t index) {
-                const auto& chunk = device.chunks[index];
-                if (chunk.pid == 0) return;
-                ++sum.chunks;
-                sum.bytes += chunk.size;
-            };
-        };
-        row.hbms.resize(device.hbms().size());
-        for (std::uint32_t hbm = 0; hbm < row.hbms.size(); ++hbm)
-            device.for_each(hbm, add_to(row.hbms[hbm]));
-        device.for_each_host(add_to(row.host));
-    }
-    return census;
-}
-
-[[nodiscard]] inline std::vector<ChunkView> list_chunks(const State& state, std::uint32_t number,
-                                                        std::uint32_t hbm) {
-    std::vector<ChunkView> views;
-    if (number >= state.devices.size()) return views;
-    const auto& device = state.devices[number];
-    device.for_each(hbm, [&](std::uint32_t index) {
-        const auto& chunk = device.chunks[index];
-        views.push_back(
-            {chunk.pa, Bytes{chunk.size}, chunk.category, chunk.core, chunk.pid, chunk.handle});
-    });
-    return views;
 }
 
 } // namespace sim

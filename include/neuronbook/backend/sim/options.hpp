@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What kind of machine to simulate, as data.
-// Owns: the options. Does not own: whether they make sense together (machine.hpp).
-// Layer: backend (simulated kernel).
+// Owns: the options. Does not own: whether they make sense together (machine_spec.hpp).
+// Layer: backend (simulated kernel).   Source: driver-abi.md 1, 2, 14
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,9 @@ struct SimOptions {
     bool poison = false;
     /// Host memory that one device's driver can hand out, at most 64 GiB.
     Bytes host_memory{std::uint64_t{1} << 30};
-    /// The device nodes this machine shows, by host number; empty for all. As in a container, host
-    /// numbers stay and the kernel still counts every device.
-    std::vector<HostDeviceId> visible{};
+    /// The device nodes this machine shows, by host number: all when nothing is said, none for an
+    /// empty list. As in a container, host numbers stay and the kernel still counts every device.
+    std::optional<std::vector<HostDeviceId>> visible{};
 };
 
 namespace sim {

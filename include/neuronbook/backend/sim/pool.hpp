@@ -10,12 +10,12 @@
 
 #include "neuronbook/backend/sim/chunk.hpp"
 #include "neuronbook/backend/sim/first_fit.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
-inline constexpr std::uint64_t kPageSize = 4096;
 inline constexpr std::uint64_t kSmallPool = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kSmallest = std::uint64_t{512} << 10; ///< largest small piece
 
@@ -31,8 +31,8 @@ struct Piece {
 class HbmPool {
 public:
     HbmPool(std::uint64_t base, std::uint64_t size)
-        : base_(base), size_(size), main_(pages_of(size - kSmallPool), base / kPageSize),
-          small_(pages_of(kSmallPool), (base + size - kSmallPool) / kPageSize) {}
+        : base_(base), size_(size), main_(pages_of(size - kSmallPool), base / kPage.count()),
+          small_(pages_of(kSmallPool), (base + size - kSmallPool) / kPage.count()) {}
 
     [[nodiscard]] std::uint64_t base() const { return base_; }
     [[nodiscard]] std::uint64_t end() const { return base_ + size_; }
@@ -46,7 +46,7 @@ public:
         const bool small = size <= kSmallest;
         auto piece = take_from(small ? PoolKind::Small : PoolKind::Main, size, align, owner);
         if (!piece) piece = take_from(small ? PoolKind::Main : PoolKind::Small, size, align, owner);
-        if (piece && align > kPageSize && (piece->pa & (align - 1)) != 0) {
+        if (piece && align > kPage.count() && (piece->pa & (align - 1)) != 0) {
             release(*piece);
             return std::nullopt;
         }
@@ -83,16 +83,17 @@ public:
 
 private:
     static std::uint32_t pages_of(std::uint64_t bytes) {
-        return static_cast<std::uint32_t>(bytes / kPageSize);
+        return static_cast<std::uint32_t>(bytes / kPage.count());
     }
 
     std::optional<Piece> take_from(PoolKind kind, std::uint64_t size, std::uint64_t align,
                                    std::uint32_t owner) {
-        const auto mask =
-            align <= kPageSize ? 0u : pages_of(align + kPageSize - 1) - 1; // ceil(align/4096) - 1
+        const auto mask = align <= kPage.count()
+                              ? 0u
+                              : pages_of(align + kPage.count() - 1) - 1; // ceil(align/4096) - 1
         const auto segment = of(kind).take(pages_of(size), mask, owner);
         if (segment == FirstFit::kNone) return std::nullopt;
-        const auto start = of(kind).segments().start(segment) * kPageSize;
+        const auto start = of(kind).segments().start(segment) * kPage.count();
         return Piece{(kind == PoolKind::Small ? main_end() : base_) + start, segment, kind};
     }
 

@@ -2,7 +2,7 @@
 //
 // SimPort: a process of this program at the door of a simulated kernel.
 // Owns: waiting on the virtual clock, mapping in this process. Does not own: the kernel.
-// Layer: backend.
+// Layer: backend.   Source: driver-abi.md 2.4, 2.5, 9
 #pragma once
 
 #include <sys/mman.h>
@@ -24,8 +24,8 @@ inline namespace v0 {
 enum class Pointers : std::uint8_t { Trusted, Checked };
 
 /// A handle, cheap to copy; the kernel must outlive it. Descriptors are numbers from 2^20 up, never
-/// real ones; mappings are real and outlive the kernel. Several ports with different callers are
-/// several processes. Every member may be called from any thread.
+/// real ones; mappings are real, outlive the kernel and are not inherited over fork(). Several
+/// ports with different callers are several processes. Every member may be called from any thread.
 class SimPort {
 public:
     explicit SimPort(SimKernel& kernel, Caller caller = {},
@@ -50,14 +50,24 @@ public:
     }
 
     Mapping map(int fd, Bytes length, bool writable, std::uint64_t offset) {
-        const auto answer = wait({MapRequest{fd, length, offset, writable}});
+        return map(MapRequest{fd, length, offset, writable});
+    }
+
+    /// Any mmap of a file of the driver's, private ones included.
+    Mapping map(const MapRequest& ask) {
+        const auto answer = wait({ask});
         if (answer.value < 0) return {nullptr, static_cast<int>(-answer.value)};
         const auto& grant = answer.map;
-        void* address =
-            ::mmap(nullptr, grant.length.count(), PROT_READ | (grant.writable ? PROT_WRITE : 0),
-                   MAP_SHARED, grant.file, static_cast<std::int64_t>(grant.offset));
+        const auto length = grant.length.count();
+        void* address = ::mmap(nullptr, length, PROT_READ | (grant.writable ? PROT_WRITE : 0),
+                               ask.shared ? MAP_SHARED : MAP_PRIVATE, grant.file,
+                               static_cast<std::int64_t>(grant.offset));
         if (address == MAP_FAILED) return {nullptr, errno};
-        return {address, 0};
+        // as with the driver's own mappings, a child has nothing at this address
+        if (::madvise(address, length, MADV_DONTFORK) == 0) return {address, 0};
+        const int error = errno;
+        ::munmap(address, length);
+        return {nullptr, error};
     }
 
     std::int64_t unmap(void* address, Bytes length) {
@@ -74,8 +84,8 @@ public:
     void sleep(Nanoseconds duration) { kernel_->sleep(duration); }
 
     [[nodiscard]] PortIdentity identity() const {
-        const auto pid = static_cast<std::uint32_t>(caller_.pid);
-        return {"sim", std::uint64_t{kernel_->number()} << 32 | pid};
+        return {"sim", reinterpret_cast<std::uintptr_t>(kernel_),
+                std::uint64_t{kernel_->serial()} << 32 | static_cast<std::uint32_t>(caller_.pid)};
     }
 
     [[nodiscard]] SimKernel& kernel() const noexcept { return *kernel_; }

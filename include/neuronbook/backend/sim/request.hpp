@@ -2,7 +2,7 @@
 //
 // What can be asked of a simulated kernel, and what it says.
 // Owns: the shapes. Does not own: any behaviour (kernel.hpp).
-// Layer: backend (simulated kernel).
+// Layer: backend (simulated kernel).   Source: driver-abi.md 2, 3, 9
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@ struct Caller {
 struct OpenRequest {
     std::string_view path; ///< /dev/neuronN
     std::uint32_t access;  ///< access bits of the flags: O_RDONLY, O_WRONLY, O_RDWR or the odd 3
+
+    friend bool operator==(const OpenRequest&, const OpenRequest&) = default;
 };
 
 /// ioctl(2).
@@ -31,6 +33,8 @@ struct IoctlRequest {
     std::int64_t file;
     std::uint32_t word;
     std::uint64_t argument; ///< an address in the caller's memory, mostly
+
+    friend bool operator==(const IoctlRequest&, const IoctlRequest&) = default;
 };
 
 /// mmap(2). The answer says what to map; the front does it where the caller lives.
@@ -40,16 +44,22 @@ struct MapRequest {
     std::uint64_t offset;
     bool writable;
     bool shared = true;
+
+    friend bool operator==(const MapRequest&, const MapRequest&) = default;
 };
 
 /// Any close(2) of any descriptor of the file, duplicates and inherited ones included.
 struct FlushRequest {
     std::int64_t file;
+
+    friend bool operator==(const FlushRequest&, const FlushRequest&) = default;
 };
 
 /// The last reference to the file is gone; a flush for every descriptor came before.
 struct ReleaseRequest {
     std::int64_t file;
+
+    friend bool operator==(const ReleaseRequest&, const ReleaseRequest&) = default;
 };
 
 /// One request. `ticket` is 0, or what an Answer that waits gave.
@@ -68,7 +78,8 @@ struct MapGrant {
 
 /// What the kernel says: a value as a system call returns it inside the kernel (minus an errno, 0,
 /// or a number above zero, which an ioctl may well give); or that it waits. Then the same request
-/// is to be submitted again, with the ticket, once the clock says `until` or later.
+/// is to be submitted again by the same process, with the ticket, once the clock says `until` or
+/// later; before that it waits on.
 struct Answer {
     std::int64_t value = 0;
     bool waits = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests that move data between a caller's buffer and a chunk.
+// Owns: their handlers. Does not own: bounds (bounds.hpp), the two memories.
 // Layer: backend (simulated kernel).   Source: driver-abi.md 8.4 (measured)
 #pragma once
 

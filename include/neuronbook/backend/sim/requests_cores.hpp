@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests about cores: claiming them, resetting them.
+// Owns: their handlers. Does not own: the map of marks (core_marks.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 5.6, 5.9 (measured)
 #pragma once
 

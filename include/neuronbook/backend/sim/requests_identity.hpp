@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests that say what the machine is, and those that do nothing.
+// Owns: their handlers. Does not own: the facts (machine_spec.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 3, 4, 5 (measured on Trn1)
 #pragma once
 
@@ -51,7 +52,8 @@ inline std::int64_t device_info(Call& call) {
 
 inline std::int64_t device_bdf(Call& call) {
     const auto place = call.machine().bus_address(call.device.index());
-    return call.copy_out(uapi::DeviceBdf{place.bus, place.slot, place.function, 0});
+    return call.copy_out(uapi::DeviceBdf{place.bus, static_cast<std::uint8_t>(place.slot),
+                                         static_cast<std::uint8_t>(place.function), 0});
 }
 
 inline std::int64_t device_bdf_ext(Call& call) {
@@ -60,8 +62,9 @@ inline std::int64_t device_bdf_ext(Call& call) {
     const auto device = std::uint64_t{call.device.index()} + ask.nd_index; // relative
     if (device >= call.machine().devices()) return -EINVAL;
     const auto place = call.machine().bus_address(static_cast<std::uint32_t>(device));
-    return call.copy_out(uapi::DeviceBdfExt{ask.nd_index, place.domain, place.bus, place.slot,
-                                            place.function, ask.reserved0});
+    return call.copy_out(uapi::DeviceBdfExt{
+        ask.nd_index, place.domain, place.bus, static_cast<std::uint8_t>(place.slot),
+        static_cast<std::uint8_t>(place.function), ask.reserved0});
 }
 
 inline std::int64_t host_device_id(Call& call) {
@@ -91,7 +94,9 @@ inline std::int64_t logical_to_physical(Call& call) {
         uapi::NcMapEntry entries[uapi::kNcMapMaxEntries];
     } map{ask.max_map_entries, {}};
     for (std::uint32_t i = 0; i < ask.max_map_entries; ++i)
-        map.entries[i] = {i / 8, call.machine().physical_core(i / 8, i % 8)};
+        map.entries[i] = {
+            i / kMaxCoresPerDevice,
+            call.machine().physical_core(i / kMaxCoresPerDevice, i % kMaxCoresPerDevice)};
     const auto size = sizeof(std::uint32_t) + ask.max_map_entries * sizeof(uapi::NcMapEntry);
     const auto to = Call::address_of(ask.map);
     return static_cast<std::int64_t>(size - call.user.write(to, &map, size));

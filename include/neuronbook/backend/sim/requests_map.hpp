@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What mmap(2) gives: chunks, register windows, whole HBMs.
+// Owns: what may be mapped, and by whom. Does not own: the mapping itself (port.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 9 (measured)
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/backend/uapi.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -24,8 +26,8 @@ struct Resource {
 
 /// Offsets are keys of a table, not addresses. Those of Trn1 were measured for the first of each
 /// block; the rest are made up to be different.
-[[nodiscard]] inline std::optional<Resource> resource(const Machine& machine, std::uint32_t block,
-                                                      std::uint32_t id, std::uint32_t kind) {
+[[nodiscard]] inline std::optional<Resource>
+resource(const MachineSpec& machine, std::uint32_t block, std::uint32_t id, std::uint32_t kind) {
     using Block = uapi::DmBlockType;
     using Kind = uapi::DmResourceType;
     const auto& geometry = machine.geometry();
@@ -57,7 +59,7 @@ inline std::int64_t resource_mmap_info(Call& call) {
 }
 
 /// The resource with exactly this offset and size.
-[[nodiscard]] inline std::optional<Resource> resource_at(const Machine& machine,
+[[nodiscard]] inline std::optional<Resource> resource_at(const MachineSpec& machine,
                                                          std::uint64_t offset, std::uint64_t size) {
     constexpr std::uint32_t kBlocks = 3;
     constexpr std::uint32_t kKinds = 4;
@@ -70,8 +72,8 @@ inline std::int64_t resource_mmap_info(Call& call) {
     return {};
 }
 
-/// A chunk is mapped from its base whichever of its addresses is named, and only as a whole;
-/// somebody else's without write permission.
+/// A chunk is mapped from its base whichever of its addresses is named, somebody else's without
+/// write permission.
 inline Answer map_chunk(State& state, Device& device, const Chunk& chunk, const Caller& caller,
                         Bytes length, bool writable) {
     // Up to 2.26 the window of a chunk that ends with its HBM shows something else.
@@ -97,7 +99,7 @@ inline Answer serve_map(State& state, const OpenFile& file, const Caller& caller
         return answer;
     };
     const auto length = whole_pages(ask.length);
-    if (!length || length->count() == 0 || ask.offset % kPageSize != 0) return refuse(EINVAL);
+    if (!length || length->count() == 0 || ask.offset % kPage.count() != 0) return refuse(EINVAL);
     // the kernel's own rules, before the driver is asked: mode 3 can neither read nor write
     if (file.restricted() || (ask.writable && ask.shared && file.access == 0))
         return refuse(EACCES);
@@ -105,9 +107,9 @@ inline Answer serve_map(State& state, const OpenFile& file, const Caller& caller
     if (device.memory.file() < 0) return refuse(ENOMEM);
     if (const auto index = device.at(ask.offset); index != Chunk::kNone) {
         const auto& chunk = device.chunks[index];
-        const bool whole = length->count() == chunk.size;
-        const bool tail = chunk.reach != chunk.size && length->count() <= chunk.reach;
-        if (whole || tail) return map_chunk(state, device, chunk, caller, *length, ask.writable);
+        const bool fits =
+            chunk.is_scratchpad() ? length->count() <= chunk.reach : length->count() == chunk.size;
+        if (fits) return map_chunk(state, device, chunk, caller, *length, ask.writable);
     }
     Answer answer;
     answer.map = {device.memory.file(), ask.offset, *length, ask.writable};

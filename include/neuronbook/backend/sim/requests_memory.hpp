@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests that allocate, free and ask about memory.
+// Owns: their handlers and forms. Does not own: a chunk's life (device.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 7 (measured)
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // A range of pages cut into segments, taken and free, in address order.
 // Owns: the order and the search. Does not own: which run a request gets (first_fit.hpp).
-// Layer: backend (simulated kernel).
+// Layer: backend (simulated kernel).   Source: ours; the order it keeps is driver-abi.md 6.1
 #pragma once
 
 #include <algorithm>

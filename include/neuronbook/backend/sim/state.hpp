@@ -10,14 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "neuronbook/backend/sim/core_marks.hpp"
 #include "neuronbook/backend/sim/device.hpp"
 #include "neuronbook/backend/sim/files.hpp"
 #include "neuronbook/backend/sim/journal.hpp"
-#include "neuronbook/backend/sim/machine.hpp"
+#include "neuronbook/backend/sim/machine_spec.hpp"
 #include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/user_memory.hpp"
 
@@ -29,12 +28,12 @@ namespace sim {
 inline constexpr std::int64_t kNotSupported = 524;
 
 struct State {
-    explicit State(Machine what) : machine(std::move(what)) {
+    explicit State(const MachineSpec& what) : machine(what) {
         devices.reserve(machine.devices());
         for (std::uint32_t i = 0; i < machine.devices(); ++i) devices.emplace_back(machine, i);
     }
 
-    Machine machine;
+    MachineSpec machine;
     std::vector<Device> devices;
     CoreMarks marks;
     FileTable files;
@@ -57,7 +56,7 @@ struct Call {
     bool resumed;
     Nanoseconds until{};
 
-    [[nodiscard]] const Machine& machine() const { return state.machine; }
+    [[nodiscard]] const MachineSpec& machine() const { return state.machine; }
     /// Bytes that the request word encodes.
     [[nodiscard]] std::uint32_t encoded_size() const { return word >> 16 & 0x3FFFu; }
     /// The caller's slot on this device, AttachSlots::kNone when it is not attached.

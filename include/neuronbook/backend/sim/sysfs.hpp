@@ -5,6 +5,7 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 2, 11, 13 (measured on Trn1)
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -69,7 +70,7 @@ template <std::size_t N>
 }
 
 /// info/architecture/* of a device.
-[[nodiscard]] inline Text architecture_file(const Machine& machine, std::string_view name) {
+[[nodiscard]] inline Text architecture_file(const MachineSpec& machine, std::string_view name) {
     struct Names {
         std::string_view arch, instance, device;
     };
@@ -101,7 +102,8 @@ template <std::size_t N>
 }
 
 /// Empty when the text would need 20 characters or more.
-[[nodiscard]] inline std::string connected_devices(const Machine& machine, std::uint32_t device) {
+[[nodiscard]] inline std::string connected_devices(const MachineSpec& machine,
+                                                   std::uint32_t device) {
     const auto list = machine.neighbours(device);
     std::string text;
     for (std::uint32_t i = 0; i < list.count; ++i)
@@ -129,7 +131,7 @@ template <std::size_t N>
 }
 
 /// Module parameters at their defaults; some came after 2.24.7.
-[[nodiscard]] inline Text parameter_file(const Machine& machine, std::string_view name) {
+[[nodiscard]] inline Text parameter_file(const MachineSpec& machine, std::string_view name) {
     struct Parameter {
         std::string_view name, value;
         Release since = Release::V2_24_7;
@@ -169,6 +171,23 @@ template <std::size_t N>
     if (path == "server_id_2" || path == "server_id_4") return "0000000000000000\n";
     if (path == "ultraserver_mode") return "\n";
     return {};
+}
+
+/// Whether a path is a directory with a file of the driver's somewhere below it: at the end of one
+/// of these, or of what is left of it from a slash on.
+[[nodiscard]] inline bool is_directory(const State& state, std::string_view path) {
+    constexpr std::array<std::string_view, 8> kFiles{"/version",
+                                                     "/parameters/no_reset",
+                                                     "/neuron0/core_count",
+                                                     "/info/notify_delay",
+                                                     "/info/architecture/arch_type",
+                                                     "/stats/memory_usage/host_mem/tensors/total",
+                                                     "/stats/memory_usage/host_mem/total",
+                                                     "/stats/other_info/reset_req_count/total"};
+    for (auto file : kFiles)
+        for (; !file.empty(); file.remove_prefix(std::min(file.find('/', 1), file.size())))
+            if (file_content(state, std::string{path}.append(file))) return true;
+    return false;
 }
 
 } // namespace sim

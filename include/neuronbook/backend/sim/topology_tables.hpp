@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How devices of a platform are numbered and joined.
-// Owns: the driver's static tables. Does not own: which table a machine uses (machine.hpp).
+// Owns: the driver's static tables. Does not own: which table a machine uses (machine_spec.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 4.3, 5.5, 5.10
 #pragma once
 
 #include <array>
 #include <cstdint>
+
+#include "neuronbook/base/architecture.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -58,10 +60,11 @@ inline constexpr std::array<Neighbours, kTorusDevices> kTrn2Neighbours{{{12, 1, 
                                                                         {14, 3, 11, 12}}};
 
 /// Physical core of logical core 8d + k, by the group of device d; Trn2 and Trn3.
-inline constexpr std::array<std::array<std::uint8_t, 8>, 4> kCoreOrders{{{4, 5, 6, 7, 2, 3, 0, 1},
-                                                                         {2, 3, 0, 1, 4, 5, 6, 7},
-                                                                         {0, 1, 2, 3, 6, 7, 4, 5},
-                                                                         {6, 7, 4, 5, 0, 1, 2, 3}}};
+inline constexpr std::array<std::array<std::uint8_t, kMaxCoresPerDevice>, 4> kCoreOrders{
+    {{4, 5, 6, 7, 2, 3, 0, 1},
+     {2, 3, 0, 1, 4, 5, 6, 7},
+     {0, 1, 2, 3, 6, 7, 4, 5},
+     {6, 7, 4, 5, 0, 1, 2, 3}}};
 /// Which of these orders device d mod 16 has.
 inline constexpr std::array<std::uint8_t, kTorusDevices> kCoreOrderOf{0, 1, 0, 1, 2, 3, 2, 3,
                                                                       0, 1, 0, 1, 2, 3, 2, 3};

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "neuronbook/base/units.hpp"
+
 namespace neuronbook {
 inline namespace v0 {
 
@@ -40,7 +42,7 @@ namespace sim {
 /// Whether an address can be a user's at all: not in the first page, not in the kernel's half.
 [[nodiscard]] constexpr bool plausible_address(std::uint64_t address, std::size_t size) noexcept {
     constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
-    return address >= 4096 && address < kUserEnd && size <= kUserEnd - address;
+    return address >= kPage.count() && address < kUserEnd && size <= kUserEnd - address;
 }
 
 } // namespace sim
@@ -98,7 +100,8 @@ private:
             std::size_t asked = 0;
             for (; count < kPieces && done + asked < size; ++count) {
                 const auto address = far + done + asked;
-                const auto rest = std::min<std::size_t>(4096 - address % 4096, size - done - asked);
+                const auto rest = std::min<std::size_t>(kPage.count() - address % kPage.count(),
+                                                        size - done - asked);
                 pieces[count] = {reinterpret_cast<void*>(address), rest};
                 asked += rest;
             }

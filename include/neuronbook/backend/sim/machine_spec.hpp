@@ -5,15 +5,18 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 1, 4, 5, 14
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "neuronbook/backend/sim/options.hpp"
 #include "neuronbook/backend/sim/topology_tables.hpp"
 #include "neuronbook/backend/uapi.hpp"
+#include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/bus_address.hpp"
 #include "neuronbook/base/instance.hpp"
 #include "neuronbook/base/result.hpp"
 
@@ -24,14 +27,6 @@ namespace sim {
 /// Driver releases the model knows, oldest first so that they compare.
 enum class Release : std::uint8_t { V2_24_7, V2_26_5, V2_30_2 };
 
-/// A device's place on the bus.
-struct BusAddress {
-    std::uint32_t domain = 1; // measured on a Trn1 machine; so is the bus
-    std::uint32_t bus = 0x10;
-    std::uint8_t slot = 0;
-    std::uint8_t function = 0;
-};
-
 /// At most eight neighbours of a device.
 struct NeighbourList {
     std::uint32_t count = 0;
@@ -39,12 +34,12 @@ struct NeighbourList {
 };
 
 /// An immutable description; every member function may be called from any thread.
-class Machine {
+class MachineSpec {
 public:
     /// Errors: UnknownInstance, UnknownArchitecture (Inf1), UnknownDriverVersion, NeverShipped,
     /// BadOption; the offending name is in the error's text.
-    static Result<Machine> make(const SimOptions& options) {
-        Machine machine;
+    static Result<MachineSpec> make(const SimOptions& options) {
+        MachineSpec machine;
         machine.instance_ = instance_named(options.instance);
         if (machine.instance_ == nullptr) return refuse(Detail::UnknownInstance, options.instance);
         machine.geometry_ = geometry_of(machine.instance_->architecture);
@@ -58,9 +53,12 @@ public:
                                                     " needs driver 2.25 or newer, not " +
                                                     options.driver_version);
         if (options.host_memory > kMostHostMemory) return refuse(Detail::BadOption, "host_memory");
-        for (const auto id : options.visible)
+        for (std::uint32_t device = 0; device < machine.devices(); ++device)
+            machine.visible_.set(device, !options.visible.has_value());
+        for (const auto id : options.visible.value_or(std::vector<HostDeviceId>{})) {
             if (id.value() >= machine.devices()) return refuse(Detail::BadOption, "visible");
-        machine.visible_ = options.visible;
+            machine.visible_.set(id.value());
+        }
         machine.host_memory_ = options.host_memory;
         machine.poison_ = options.poison;
         return machine;
@@ -83,9 +81,7 @@ public:
     [[nodiscard]] std::uint32_t devices() const { return instance_->devices; }
     [[nodiscard]] std::uint32_t cores() const { return geometry_->cores; }
     [[nodiscard]] bool shows(std::uint32_t device) const {
-        return device < devices() &&
-               (visible_.empty() || std::find(visible_.begin(), visible_.end(),
-                                              HostDeviceId{device}) != visible_.end());
+        return device < devices() && visible_.test(device);
     }
 
     [[nodiscard]] bool is_inf2() const {
@@ -100,9 +96,7 @@ public:
     }
 
     [[nodiscard]] BusAddress bus_address(std::uint32_t device) const {
-        BusAddress address;
-        address.slot = static_cast<std::uint8_t>(routing_id(device)); // measured
-        return address;
+        return {.domain = 1, .bus = 0x10, .slot = routing_id(device)}; // measured on a Trn1 machine
     }
 
     [[nodiscard]] NeighbourList neighbours(std::uint32_t device) const {
@@ -173,7 +167,7 @@ private:
     std::string_view version_;
     bool poison_ = false;
     Bytes host_memory_;
-    std::vector<HostDeviceId> visible_;
+    std::bitset<kMaxHostDevices> visible_;
 };
 
 } // namespace sim

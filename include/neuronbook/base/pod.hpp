@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a driver and the tree both say of a machine: places on the bus, the pod.
+// The pod that joins several servers to one machine.
 // Owns: the plain data. Does not own: where it comes from (backend/) or hangs (topology/).
-// Layer: base.   Source: tables.md 4, driver-abi.md 5.2 and 5.12
+// Layer: base.   Source: tables.md 4, driver-abi.md 5.12
 #pragma once
 
 #include <cstdint>
 
 namespace neuronbook {
 inline namespace v0 {
-
-/// Position of a device on the PCI bus. libnrt: bdf
-struct BusAddress {
-    std::uint32_t domain = 0;
-    std::uint32_t bus = 0;
-    std::uint32_t slot = 0;
-    std::uint32_t function = 0;
-
-    friend constexpr bool operator==(const BusAddress&, const BusAddress&) = default;
-};
 
 /// The pod a server belongs to, as the driver elected it. The numbers are the driver's.
 struct Pod {

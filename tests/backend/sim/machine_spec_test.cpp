@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "neuronbook/backend/sim/machine.hpp"
+#include "neuronbook/backend/sim/machine_spec.hpp"
 
 #include <vector>
 
@@ -9,11 +9,11 @@ namespace {
 
 using namespace neuronbook;
 
-sim::Machine machine(const char* instance, const char* driver = "2.26.5.0") {
+sim::MachineSpec machine(const char* instance, const char* driver = "2.26.5.0") {
     SimOptions options;
     options.instance = instance;
     options.driver_version = driver;
-    const auto made = sim::Machine::make(options);
+    const auto made = sim::MachineSpec::make(options);
     REQUIRE(made.has_value());
     return *made;
 }
@@ -22,12 +22,12 @@ Error refusal(const char* instance, const char* driver) {
     SimOptions options;
     options.instance = instance;
     options.driver_version = driver;
-    const auto made = sim::Machine::make(options);
+    const auto made = sim::MachineSpec::make(options);
     REQUIRE_FALSE(made.has_value());
     return made.error();
 }
 
-std::vector<std::uint32_t> neighbours(const sim::Machine& m, std::uint32_t device) {
+std::vector<std::uint32_t> neighbours(const sim::MachineSpec& m, std::uint32_t device) {
     const auto list = m.neighbours(device);
     return {list.devices.begin(), list.devices.begin() + list.count};
 }
@@ -36,7 +36,7 @@ using List = std::vector<std::uint32_t>;
 
 } // namespace
 
-TEST_CASE("a machine that never was is refused by name", "[sim][machine]") {
+TEST_CASE("a machine that never was is refused by name", "[sim][machine_spec]") {
     auto error = refusal("trn9.48xlarge", "2.26.5.0");
     CHECK(error.detail == Detail::UnknownInstance);
     CHECK(error.text.view() == "trn9.48xlarge");
@@ -53,22 +53,41 @@ TEST_CASE("a machine that never was is refused by name", "[sim][machine]") {
     CHECK(refusal("", "").operation == Operation::Simulate);
 }
 
-TEST_CASE("options that contradict the machine are refused", "[sim][machine]") {
+TEST_CASE("options that contradict the machine are refused", "[sim][machine_spec]") {
     SimOptions options;
     options.host_memory = Bytes{std::uint64_t{65} << 30};
-    CHECK(sim::Machine::make(options).error().detail == Detail::BadOption);
+    CHECK(sim::MachineSpec::make(options).error().detail == Detail::BadOption);
     options.host_memory = Bytes{0};
     options.visible = {HostDeviceId{1}};
-    CHECK(sim::Machine::make(options).error().text.view() == "visible");
+    CHECK(sim::MachineSpec::make(options).error().text.view() == "visible");
 }
 
-TEST_CASE("a driver version may leave out its last number", "[sim][machine]") {
+TEST_CASE("all devices are shown, or those listed, or none", "[sim][machine_spec]") {
+    SimOptions options;
+    options.instance = "trn1.32xlarge";
+    const auto shown = [&options] {
+        const auto made = sim::MachineSpec::make(options);
+        REQUIRE(made.has_value());
+        CHECK(made->devices() == 16);
+        std::vector<std::uint32_t> list;
+        for (std::uint32_t device = 0; device < 70; ++device)
+            if (made->shows(device)) list.push_back(device);
+        return list;
+    };
+    CHECK(shown().size() == 16);
+    options.visible = {HostDeviceId{15}, HostDeviceId{3}};
+    CHECK(shown() == List{3, 15});
+    options.visible = std::vector<HostDeviceId>{};
+    CHECK(shown().empty());
+}
+
+TEST_CASE("a driver version may leave out its last number", "[sim][machine_spec]") {
     CHECK(machine("trn1.2xlarge", "2.24.7").version() == "2.24.7.0");
     CHECK(machine("trn1.2xlarge", "2.26.5").version() == "2.26.5.0");
     CHECK(machine("trn1.2xlarge", "2.30.2").version() == "2.30.2.0");
 }
 
-TEST_CASE("features and compatible versions follow driver and generation", "[sim][machine]") {
+TEST_CASE("features and compatible versions follow driver and generation", "[sim][machine_spec]") {
     CHECK(machine("trn1.2xlarge", "2.24.7").features() == 0xFF);
     CHECK(machine("trn2.48xlarge", "2.26.5").features() == 0x1FF);
     CHECK(machine("inf2.xlarge", "2.30.2").features() == 0x7FF);
@@ -79,7 +98,7 @@ TEST_CASE("features and compatible versions follow driver and generation", "[sim
     CHECK(machine("trn2.3xlarge").compatible().max == 11);
 }
 
-TEST_CASE("routing ids are the platform's permutation", "[sim][machine]") {
+TEST_CASE("routing ids are the platform's permutation", "[sim][machine_spec]") {
     const auto trn1 = machine("trn1.32xlarge");
     const std::vector<std::uint32_t> rid_to_did{0,  4, 1,  5, 3,  7,  2,  6,
                                                 12, 8, 13, 9, 15, 11, 14, 10};
@@ -90,7 +109,7 @@ TEST_CASE("routing ids are the platform's permutation", "[sim][machine]") {
     CHECK(machine("inf2.48xlarge").routing_id(7) == 7);
 }
 
-TEST_CASE("a full torus has four neighbours each, and they are mutual", "[sim][machine]") {
+TEST_CASE("a full torus has four neighbours each, and they are mutual", "[sim][machine_spec]") {
     for (const auto* name : {"trn1.32xlarge", "trn2.48xlarge"}) {
         const auto m = machine(name);
         for (std::uint32_t device = 0; device < 16; ++device)
@@ -103,7 +122,8 @@ TEST_CASE("a full torus has four neighbours each, and they are mutual", "[sim][m
     CHECK(neighbours(machine("trn2.48xlarge"), 15) == List{14, 3, 11, 12});
 }
 
-TEST_CASE("Inf2 is a ring of 12 or a line of 6, one device has no neighbour", "[sim][machine]") {
+TEST_CASE("Inf2 is a ring of 12 or a line of 6, one device has no neighbour",
+          "[sim][machine_spec]") {
     CHECK(neighbours(machine("inf2.48xlarge"), 0) == List{11, 1});
     CHECK(neighbours(machine("inf2.48xlarge"), 11) == List{10, 0});
     CHECK(neighbours(machine("inf2.24xlarge"), 0) == List{1});
