@@ -7,16 +7,14 @@
 
 #include "faults/sweep.hpp"
 #include "neuronbook/neuronbook.hpp"
+#include "support/book.hpp"
 
 using namespace neuronbook;
+using test::Book;
+using test::kQuiet;
 using test::SimMachine;
 
 namespace {
-
-using Book = Runtime<test::SimDriver>;
-
-/// Errors of this test are expected by the hundred.
-const RuntimeOptions kQuiet{.log_level = LogLevel::Quiet};
 
 bool bring_up(SimMachine& machine) {
     return Book::open(kQuiet, test::SimDriver(machine.port())).has_value();

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "neuronbook/neuronbook.hpp"
-#include "support/sim_machine.hpp"
+#include "support/book.hpp"
 
 using namespace neuronbook;
+using test::Book;
 using test::SimMachine;
 
 namespace {
 
-using Book = Runtime<test::SimDriver>;
 using Front = ProcessRuntime<Book>;
 
 /// Sets a variable while it lives.

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "neuronbook/neuronbook.hpp"
-#include "support/sim_machine.hpp"
+#include "support/book.hpp"
 
 using namespace neuronbook;
+using test::Book;
 using test::SimMachine;
+using test::up;
 
 namespace {
-
-using Book = Runtime<test::SimDriver>;
 
 constexpr int kThreads = 8;
 
@@ -52,12 +52,6 @@ private:
     std::atomic<int> inside_{0};
     std::atomic<int> seen_{0};
 };
-
-std::unique_ptr<Book> up(SimMachine& machine) {
-    auto book = Book::open({.log_level = LogLevel::Quiet}, test::SimDriver(machine.port()));
-    REQUIRE(book);
-    return *std::move(book);
-}
 
 } // namespace
 

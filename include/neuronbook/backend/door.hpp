@@ -24,6 +24,8 @@ namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
+static_assert(kMaxHostDevices == uapi::kMaxDevices);
+
 /// State of one door. Shared objects that were built apart share it, so it holds nothing whose
 /// layout depends on how the standard library is configured. All members are guarded by `mutex`,
 /// which is held over the driver calls that open, close, mark and unmark, so that book and kernel

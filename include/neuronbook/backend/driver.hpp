@@ -174,6 +174,7 @@ concept Connectable = requires(D driver, const D& view) {
 };
 
 /// Reads the shape of the machine. Nothing here attaches to a device.
+/// - `devices()`: also before connect(); an empty list where there are none.
 /// - `routing_ids()`, `core_map()`, `pod()`: nothing where this driver or generation has none.
 template <class D>
 concept TopologyOps = requires(D driver) {

@@ -62,8 +62,10 @@ public:
     /// Whether calls can be made: connected, and not a forked child.
     [[nodiscard]] bool usable() const noexcept { return lease_ && lease_->alive(); }
 
+    /// Looks, and opens nothing: works before connect() too, and without a driver the list is
+    /// empty.
     Result<DeviceList> devices() {
-        if (!usable()) return fail(barred(Operation::ReadTopology));
+        if (lease_ && !usable()) return fail(barred(Operation::ReadTopology));
         return detail::present_devices(port_);
     }
 
