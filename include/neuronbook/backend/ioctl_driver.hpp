@@ -9,14 +9,14 @@
 #include <memory>
 #include <utility>
 
-#include "neuronbook/backend/chunk_forms.hpp"
-#include "neuronbook/backend/discovery.hpp"
-#include "neuronbook/backend/door_lease.hpp"
+#include "neuronbook/backend/door/door_lease.hpp"
 #include "neuronbook/backend/driver.hpp"
-#include "neuronbook/backend/driver_rules.hpp"
-#include "neuronbook/backend/handshake.hpp"
-#include "neuronbook/backend/memory_requests.hpp"
-#include "neuronbook/backend/topology_requests.hpp"
+#include "neuronbook/backend/ioctl/chunk_forms.hpp"
+#include "neuronbook/backend/ioctl/discovery.hpp"
+#include "neuronbook/backend/ioctl/driver_rules.hpp"
+#include "neuronbook/backend/ioctl/handshake.hpp"
+#include "neuronbook/backend/ioctl/memory_requests.hpp"
+#include "neuronbook/backend/ioctl/topology_requests.hpp"
 
 namespace neuronbook {
 inline namespace v0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The version of the headers, and the name under which process-wide state is kept apart.
-// Owns: version numbers. Does not own: the state itself (backend/door.hpp).
+// Owns: version numbers. Does not own: the state itself (backend/door/).
 // Layer: base.
 #pragma once
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "neuronbook/backend/device_node.hpp"
-#include "neuronbook/backend/door.hpp"
-#include "neuronbook/backend/ioctl_channel.hpp"
+#include "neuronbook/backend/door/door.hpp"
+#include "neuronbook/backend/ioctl/channel.hpp"
+#include "neuronbook/backend/ioctl/device_node.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/log.hpp"
 

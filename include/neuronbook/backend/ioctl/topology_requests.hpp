@@ -11,8 +11,8 @@
 #include <cstring>
 #include <optional>
 
-#include "neuronbook/backend/handshake.hpp"
-#include "neuronbook/backend/releases.hpp"
+#include "neuronbook/backend/ioctl/handshake.hpp"
+#include "neuronbook/backend/ioctl/releases.hpp"
 
 namespace neuronbook {
 inline namespace v0 {

@@ -12,9 +12,9 @@
 #include <span>
 #include <string_view>
 
-#include "neuronbook/backend/device_node.hpp"
 #include "neuronbook/backend/driver.hpp"
-#include "neuronbook/backend/ioctl_channel.hpp"
+#include "neuronbook/backend/ioctl/channel.hpp"
+#include "neuronbook/backend/ioctl/device_node.hpp"
 
 namespace neuronbook {
 inline namespace v0 {

@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "neuronbook/backend/errno_status.hpp"
+#include "neuronbook/backend/ioctl/errno_status.hpp"
 
 using namespace neuronbook;
 using neuronbook::detail::CallKind;

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "neuronbook/backend/driver.hpp"
-#include "neuronbook/backend/ioctl_channel.hpp"
-#include "neuronbook/backend/releases.hpp"
+#include "neuronbook/backend/ioctl/channel.hpp"
+#include "neuronbook/backend/ioctl/releases.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {

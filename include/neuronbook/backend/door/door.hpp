@@ -12,9 +12,9 @@
 #include <mutex>
 #include <utility>
 
-#include "neuronbook/backend/door_slot.hpp"
-#include "neuronbook/backend/lane_users.hpp"
-#include "neuronbook/backend/life_page.hpp"
+#include "neuronbook/backend/door/door_slot.hpp"
+#include "neuronbook/backend/door/lane_users.hpp"
+#include "neuronbook/backend/door/life_page.hpp"
 #include "neuronbook/backend/port.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "neuronbook/backend/errno_status.hpp"
+#include "neuronbook/backend/ioctl/errno_status.hpp"
 #include "neuronbook/backend/port.hpp"
 #include "neuronbook/backend/uapi.hpp"
 

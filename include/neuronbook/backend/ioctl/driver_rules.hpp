@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "neuronbook/backend/chunk_forms.hpp"
 #include "neuronbook/backend/driver.hpp"
+#include "neuronbook/backend/ioctl/chunk_forms.hpp"
 
 namespace neuronbook {
 inline namespace v0 {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "neuronbook/backend/driver.hpp"
-#include "neuronbook/backend/ioctl_channel.hpp"
+#include "neuronbook/backend/ioctl/channel.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
