@@ -18,6 +18,11 @@ struct Small : RuntimeShape {
     static constexpr std::uint32_t kNumMla = 2;
 };
 
+/// A tree that cannot hold a device of eight cores.
+struct TwoCores : RuntimeShape {
+    static constexpr std::uint32_t kNumTpb = 2;
+};
+
 } // namespace
 
 TEST_CASE("every instance type comes up with its devices and cores and goes without a trace",
@@ -118,4 +123,15 @@ TEST_CASE("cores that are not there are refused with the number and the bound", 
         CHECK(refused.error().limit == 2);
         CHECK(machine.kernel->census() == machine.baseline);
     }
+}
+
+TEST_CASE("a device that does not fit the tree's shape is refused with both numbers", "[runtime]") {
+    SimMachine machine("trn2.3xlarge", "2.26.5");
+    const auto refused =
+        Runtime<test::SimDriver, TwoCores>::open(kQuiet, test::SimDriver(machine.port()));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::ImpossibleGeometry);
+    CHECK(refused.error().value == 8);
+    CHECK(refused.error().limit == 2);
+    CHECK(machine.kernel->census() == machine.baseline);
 }

@@ -22,8 +22,9 @@ namespace neuronbook::test {
 struct OldDriver {
     std::string version;
     std::uint64_t features = 0;
-    std::set<std::uint32_t> later; ///< request words this driver does not know
-    std::set<std::uint32_t> asked; ///< request words that were sent
+    std::set<std::uint32_t> later;                      ///< request words this driver does not know
+    std::set<std::uint32_t> asked;                      ///< request words that were sent
+    uapi::CompatibleVersion serves{.max = 7, .min = 5}; ///< runtime numbers it is compatible with
 };
 
 class OldDriverPort : public SimPort {
@@ -37,6 +38,8 @@ public:
         const auto answer = SimPort::ioctl(fd, word, argument);
         if (word == uapi::kDriverInfoGet)
             static_cast<uapi::DeviceDriverInfo*>(argument)->feature_flags1 = driver_->features;
+        if (word == uapi::kCompatibleVersion)
+            *static_cast<uapi::CompatibleVersion*>(argument) = driver_->serves;
         return answer;
     }
 

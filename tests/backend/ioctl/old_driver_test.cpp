@@ -89,6 +89,38 @@ TEST_CASE("older drivers are only asked what they know, and serve the main job",
     }
 }
 
+TEST_CASE("a driver that is too old or too new is refused with both numbers, and nothing is left",
+          "[backend]") {
+    const struct {
+        const char* version;
+        std::uint32_t min, max;
+        Detail detail;
+        std::uint64_t value, limit;
+    } rows[] = {{"1.19.2.0", 5, 7, Detail::DriverTooOld, 1, 2},
+                {"3.0.0.0", 5, 7, Detail::DriverTooNew, 3, 2},
+                {"2.24.7.0", 2, 6, Detail::DriverTooOld, 6, 7},
+                {"2.24.7.0", 8, 9, Detail::DriverTooNew, 8, 7}};
+    for (const auto& row : rows) {
+        const auto kernel =
+            SimKernel::make({.instance = "trn1.32xlarge", .driver_version = "2.24.7"});
+        REQUIRE(kernel);
+        const auto baseline = (*kernel)->census();
+        auto driver = std::make_shared<OldDriver>();
+        driver->version = row.version;
+        driver->features = 0xFF;
+        driver->serves = {.max = row.max, .min = row.min};
+        const auto refused = Runtime<IoctlDriver<OldDriverPort>>::open(
+            {.log_level = LogLevel::Quiet}, IoctlDriver(OldDriverPort(**kernel, driver)));
+        REQUIRE_FALSE(refused);
+        INFO(describe(refused.error()));
+        CHECK(refused.error().status == Status::Failure);
+        CHECK(refused.error().detail == row.detail);
+        CHECK(refused.error().value == row.value);
+        CHECK(refused.error().limit == row.limit);
+        CHECK((*kernel)->census() == baseline);
+    }
+}
+
 TEST_CASE("a copy of more than 4 GiB is made in pieces that the kernel does not cut",
           "[backend][driver]") {
     auto script = std::make_shared<test::Script>();
