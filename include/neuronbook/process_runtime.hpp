@@ -29,15 +29,17 @@ public:
     template <class Open>
     static Result<R*> init(Open open) {
         auto& self = state();
-        const std::lock_guard lock(self.mutex);
-        if (self.owner && self.owner->usable())
-            return fail({.operation = Operation::Global, .detail = Detail::AlreadyUp});
-        if (self.owner) // in a forked child: the runtime is the parent's
-            return fail({.status = Status::Uninitialized,
-                         .operation = Operation::Global,
-                         .detail = Detail::Forked});
+        if (auto free = self.begin(); !free) return fail(free.error());
+        struct Guard { // `open` may throw
+            State& self;
+            ~Guard() {
+                const std::lock_guard lock(self.mutex);
+                self.starting = false;
+            }
+        } guard{self};
         auto made = open();
         if (!made) return fail(made.error());
+        const std::lock_guard lock(self.mutex);
         self.owner = *std::move(made);
         self.current.store(self.owner.get(), std::memory_order_release);
         return self.owner.get();
@@ -65,7 +67,26 @@ public:
 
 private:
     struct State {
+        /// Takes the place of whoever initialises; the lock is not held while that goes on.
+        Result<void> begin() {
+            const std::lock_guard lock(mutex);
+            if (owner && owner->closed()) {
+                current.store(nullptr, std::memory_order_release);
+                owner.reset();
+            }
+            // A runtime that is neither closed nor usable is the parent's, and this a child of it.
+            if (owner && !owner->usable())
+                return fail({.status = Status::Uninitialized,
+                             .operation = Operation::Global,
+                             .detail = Detail::Forked});
+            if (owner || starting)
+                return fail({.operation = Operation::Global, .detail = Detail::AlreadyUp});
+            starting = true;
+            return {};
+        }
+
         std::mutex mutex;
+        bool starting = false;
         std::unique_ptr<R> owner;
         std::atomic<R*> current{nullptr};
         std::atomic<bool> was_up{false};

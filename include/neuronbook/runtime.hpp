@@ -81,14 +81,16 @@ public:
     /// once. In a forked child nothing is called. libnrt: tdrv_destroy
     void close() noexcept {
         closed_ = true;
-        if (usable()) models_.close_all();
+        models_.end(usable());
         tree_.for_each_core([](auto& core) { core.payload.global.reset(); });
         tree_.clear();
         for (auto& ledger : ledgers_) ledger.reset();
         driver_.disconnect();
     }
 
+    /// False once closed, and in a forked child.
     [[nodiscard]] bool usable() const noexcept { return driver_.usable(); }
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
     [[nodiscard]] D& driver() noexcept { return driver_; }
     [[nodiscard]] const DriverFacts& facts() const noexcept { return facts_; }
     [[nodiscard]] const Tree& tree() const noexcept { return tree_; }

@@ -71,6 +71,8 @@ TEST_CASE("what breaks a rule is refused with value and rule before any call",
     no_core.core = CoreIndex{8};
     auto no_category = device_chunk(4096);
     no_category.category = 20;
+    auto host_scratchpad = host_chunk(4096);
+    host_scratchpad.category = 19;
     auto aligned_host = host_chunk(8192);
     aligned_host.alignment = Bytes{8192};
     const struct {
@@ -86,6 +88,7 @@ TEST_CASE("what breaks a rule is refused with value and rule before any call",
         {no_hbm, Detail::HbmOutOfRange, 2, 4, 4},
         {no_core, Detail::CoreOutOfRange, 2, 8, 8},
         {no_category, Detail::UsageInvalid, 2, 20, 20},
+        {host_scratchpad, Detail::UsageNotHere, 2, 19, 0},
         {device_chunk(0x600000001), Detail::LargerThanHbm, 4, 0x600000001, 0x600000000},
         {host_chunk(1ull << 63), Detail::OutOfHostMemory, 11, 1ull << 63, (1ull << 63) - 1},
     };
@@ -102,6 +105,7 @@ TEST_CASE("what breaks a rule is refused with value and rule before any call",
     }
     CHECK_FALSE(driver.allocate(HostDeviceId{1}, device_chunk(4096)));
     CHECK_FALSE(driver.chunks(kDevice, 4));
+    CHECK_FALSE(driver.map(kDevice, {.size = Bytes{4096}, .hbm = 1'000'000}));
     CHECK(machine.counts.total() == calls);
 }
 

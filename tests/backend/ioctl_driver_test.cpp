@@ -86,6 +86,20 @@ TEST_CASE("device facts carry bus address and neighbours", "[backend][driver]") 
     CHECK_FALSE(driver.open_device(HostDeviceId{16}));
 }
 
+TEST_CASE("a driver that was moved from starts afresh", "[backend][driver]") {
+    const SimMachine machine;
+    IoctlDriver first(SimPort(*machine.kernel)); // a port that can be used after a move
+    REQUIRE(first.connect());
+    REQUIRE(first.open_device(HostDeviceId{0}));
+    const auto second = std::move(first);
+    CHECK_FALSE(first.usable()); // NOLINT: what is left of it is the point
+    REQUIRE(first.connect());
+    const auto refused = first.allocate(HostDeviceId{0}, {.size = Bytes{4096}});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::DeviceOutOfRange);
+    CHECK(second.usable());
+}
+
 TEST_CASE("core resets go through, and to a device that is open", "[backend][driver]") {
     SimMachine machine;
     auto driver = test::open_driver(machine);

@@ -32,14 +32,14 @@ TEST_CASE("closing a register closes the allocators that are still held, and onl
     dropped.reset();
     CHECK(memory.driver.outstanding() == 1);
 
-    models->close_all();
+    models->end(true);
     CHECK(memory.driver.outstanding() == 0);
     CHECK_FALSE(kept->usable());
     CHECK_FALSE(static_cast<bool>(block));
     CHECK(kept->allocate({.size = Bytes{1}}).error().status == Status::Closed);
     CHECK(kept->free(std::move(block)).error().status == Status::Closed);
     CHECK(kept->outstanding().blocks == 0);
-    models->close_all(); // twice is once
+    models->end(true); // twice is once
     models.reset();
     kept.reset(); // the holder may come last
     CHECK(memory.balanced());
@@ -56,6 +56,6 @@ TEST_CASE("an allocator that was closed by hand is not closed again", "[dmem]") 
     CHECK(memory.driver.frees == 1);
     first.reset(); // left the register when it was closed
     CHECK(second->allocate({.size = Bytes{1}}));
-    models.close_all();
+    models.end(true);
     CHECK(memory.driver.frees == 2);
 }

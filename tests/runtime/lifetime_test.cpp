@@ -94,6 +94,21 @@ TEST_CASE("closing one of two runtimes returns the memory of the models it made 
     CHECK(static_cast<bool>(*kept));
 }
 
+TEST_CASE("allocators and blocks may outlive a runtime whose driver was disconnected under it",
+          "[runtime]") {
+    SimMachine machine;
+    auto runtime = up(machine);
+    auto tier = runtime->model_allocator(core(0, 0));
+    REQUIRE(tier);
+    auto block = (*tier)->allocate({.size = Bytes{4096}});
+    REQUIRE(block);
+    runtime->driver().disconnect();
+    CHECK(machine.kernel->census() == machine.baseline); // the kernel frees with the descriptor
+    runtime.reset();
+    block->reset();
+    tier->reset();
+}
+
 TEST_CASE("D11: a failure at device k closes the others once and logs one line, the first cause",
           "[runtime][D11]") {
     SimMachine machine("trn1.32xlarge", "2.24.7");
@@ -176,9 +191,10 @@ TEST_CASE("D04: in a forked child a runtime answers UNINITIALIZED and touches no
         good = good && static_cast<int>(memory.status) == 13 && memory.detail == Detail::Forked;
         good = good && static_cast<int>(runtime->allocator(core(0, 0)).error().status) == 13;
         good = good && static_cast<int>((*tier)->allocate({.size = Bytes{1}}).error().status) == 13;
+        // In any order, also the runtime first.
+        runtime.reset();
         block->reset();
         tier->reset();
-        runtime.reset();
         good = good && !Book::open(kQuiet, test::SimDriver(machine.port()));
         ::_exit(good && machine.counts.total() == calls ? 0 : 1);
     }

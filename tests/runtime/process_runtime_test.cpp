@@ -51,6 +51,9 @@ TEST_CASE("E16: the process front is set once, a second init fails and the first
     CHECK(static_cast<int>(Front::get().error().status) == 14);
     REQUIRE(Front::init(open));
     CHECK((*Front::get())->usable());
+    (*Front::get())->close(); // by hand: the place is free again
+    REQUIRE(Front::init(open));
+    CHECK((*Front::get())->usable());
     Front::clear();
     CHECK(machine.kernel->census() == machine.baseline);
 }

@@ -84,6 +84,8 @@ inline constexpr Bytes kMaxAlignment{std::uint64_t{1} << 30};
 
 /// Values of a driver category: 0..19.
 inline constexpr std::uint32_t kChunkCategories = 20;
+/// Contiguous scratchpad: device memory only.
+inline constexpr std::uint32_t kScratchpadCategory = 19;
 
 /// One allocation as the driver is asked for it.
 struct ChunkRequest {
@@ -152,6 +154,9 @@ struct ChunkRecord {
         return refuse(Status::Invalid, Detail::CoreOutOfRange, ask.core.value(), geometry.cores);
     if (ask.category >= kChunkCategories)
         return refuse(Status::Invalid, Detail::UsageInvalid, ask.category, kChunkCategories);
+    // The kernel would follow a null pointer when such a chunk is freed (driver-abi.md 7.1).
+    if (host && ask.category == kScratchpadCategory)
+        return refuse(Status::Invalid, Detail::UsageNotHere, ask.category, 0);
     if (ask.size > most)
         return refuse(host ? Status::FailHostMemAlloc : Status::Resource,
                       host ? Detail::OutOfHostMemory : Detail::LargerThanHbm, ask.size.count(),

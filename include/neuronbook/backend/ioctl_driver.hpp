@@ -45,6 +45,7 @@ public:
         if (!facts) return fail(facts.error());
         if (!detail::has_routing_map(*facts)) facts->family = detail::read_family(port_, *lowest);
 
+        fds_.fill(-1); // a driver that was moved from may connect again
         facts_ = *facts;
         geometry_ = geometry_of(facts_.architecture);
         form_ = detail::chunk_form(facts_);

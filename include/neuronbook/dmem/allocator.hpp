@@ -51,6 +51,8 @@ struct AllocationRequest {
 /// allocator ends; only its destructor must not run beside its own members. No lock is held during
 /// a driver call.
 ///
+/// A driver must not be disconnected while handles are dropped on other threads.
+///
 /// libnrt: dmem_allocator_t.
 /// Differs: destroying it frees what it still owns (E4), the original only unlinks; a block leaves
 /// list and ledger before the driver frees it; invalid requests never reach the driver.
@@ -76,11 +78,15 @@ public:
         owner_ = nullptr;
     }
 
+    /// Effects: forgets what it owns, without a call and without a lock: for a forked child whose
+    /// driver is gone already. What it owned is the parent's.
+    void abandon() noexcept { owner_ = nullptr; }
+
     /// Effects: one driver call, one entry in the ledger, one block with one handle.
     /// Errors, before any driver call: INVALID with ZeroSize, BadAlignment, HbmOutOfRange,
     /// UsageInvalid or UsageNotHere; RESOURCE with LargerThanHbm (asked and limit).
     /// Then the driver's own; out of memory is RESOURCE with OutOfDeviceMemory (asked; value: bytes
-    /// this process holds on that HBM; limit: its size) or FAIL_HOST_MEM_ALLOC with
+    /// this runtime holds on that HBM; limit: its size) or FAIL_HOST_MEM_ALLOC with
     /// OutOfHostMemory. Then the ledger's. Whatever fails, nothing stays allocated or booked.
     /// std::bad_alloc passes through. libnrt: dmem_alloc, dmem_alloc_aligned, dmem_alloc_internal
     [[nodiscard]] Result<Block> allocate(const AllocationRequest& request) {

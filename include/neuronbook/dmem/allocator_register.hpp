@@ -5,6 +5,7 @@
 // Layer: dmem.
 #pragma once
 
+#include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,7 @@ inline namespace v0 {
 /// that outlives its runtime is closed, not dangling.
 ///
 /// Thread safety: make() and the destruction of what it made may run on any threads;
-/// close_all() must not run beside the use of an allocator.
+/// end() must not run beside the use of an allocator.
 template <class A>
 class AllocatorRegister {
     struct State;
@@ -34,8 +35,6 @@ public:
             const std::lock_guard lock(state_->mutex);
             state_->live.push_back(*this);
         }
-        /// A closed one is in no list. In a forked child the list is left as it is: its lock may
-        /// belong to a thread that is not there, and close_all() does not look at it either.
         ~Registered() { leave(); }
 
         /// Effects: as the allocator's own.
@@ -45,13 +44,19 @@ public:
         }
 
     private:
+        friend class AllocatorRegister;
+
+        /// After the register's end the driver may be gone: nothing may be asked of it.
         void leave() noexcept {
-            if (!this->usable()) return;
-            const std::lock_guard lock(state_->mutex);
+            if (state_->ended) return this->abandon();
+            const auto lock = state_->lock(this->usable());
+            if (!lock || !listed_) return;
             state_->live.erase(state_->live.iterator_to(*this));
+            listed_ = false;
         }
 
         std::shared_ptr<State> state_;
+        bool listed_ = true; ///< guarded by the register
     };
 
     AllocatorRegister() : state_(std::make_shared<State>()) {}
@@ -63,20 +68,31 @@ public:
         return std::make_unique<Registered>(state_, std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: closes every allocator that is still alive; their holders keep closed ones. Not in
-    /// a forked child.
-    void close_all() noexcept {
-        const std::lock_guard lock(state_->mutex);
-        while (!state_->live.empty()) {
-            Registered& allocator = state_->live.front();
-            state_->live.pop_front();
-            allocator.A::close();
-        }
+    /// Effects: closes every allocator that is still alive; their holders keep closed ones. With a
+    /// driver that may not be spoken to (`usable` false) they are closed without a call. Twice is
+    /// once.
+    void end(bool usable) noexcept {
+        if (state_->ended) return;
+        if (const auto lock = state_->lock(usable))
+            while (!state_->live.empty()) {
+                Registered& allocator = state_->live.front();
+                state_->live.pop_front();
+                allocator.listed_ = false;
+                allocator.A::close();
+            }
+        state_->ended = true;
     }
 
 private:
     struct State {
+        /// In a forked child the lock may belong to a thread that is not there.
+        std::unique_lock<std::mutex> lock(bool usable) noexcept {
+            if (usable) return std::unique_lock(mutex);
+            return {mutex, std::try_to_lock};
+        }
+
         std::mutex mutex; ///< taken before an allocator's own
+        std::atomic<bool> ended{false};
         boost::intrusive::list<Registered, boost::intrusive::constant_time_size<false>> live;
     };
 

@@ -139,7 +139,7 @@ public:
         lost = checked_sum(Bytes{lost}, charge.bytes).value_or(Bytes{~std::uint64_t{0}}).count();
     }
 
-    /// Bytes this process holds on a channel; 0 for a channel that does not exist.
+    /// Bytes this runtime holds on a channel; 0 for a channel that does not exist.
     /// libnrt: memory_usage
     [[nodiscard]] Bytes used_on_channel(std::uint32_t hbm) const noexcept {
         const std::lock_guard lock(mutex_);

@@ -121,6 +121,26 @@ TEST_CASE("a driver that is too old or too new is refused with both numbers, and
     }
 }
 
+TEST_CASE("a range that an old driver cannot name is refused before its first piece", "[backend]") {
+    const auto kernel = SimKernel::make({.instance = "trn1.2xlarge", .driver_version = "2.24.7"});
+    REQUIRE(kernel);
+    auto old = std::make_shared<OldDriver>();
+    old->version = "2.17.17.0";
+    old->features = 0x1F;
+    IoctlDriver driver(OldDriverPort(**kernel, old));
+    REQUIRE(driver.connect());
+    REQUIRE(driver.open_device(kDevice));
+    const auto chunk = driver.allocate(kDevice, {.size = Bytes{std::uint64_t{6} << 30}});
+    REQUIRE(chunk);
+    std::byte there{}; // never touched
+    const auto refused = driver.write(kDevice, *chunk, Bytes{std::uint64_t{7} << 29},
+                                      {&there, std::uint64_t{2} << 30});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::NotOnThisDriver);
+    CHECK_FALSE(old->asked.contains(0xC0084E18));
+    CHECK(driver.write(kDevice, *chunk, Bytes{0xFFFF'FFFFu}, {&there, 1}));
+}
+
 TEST_CASE("a copy of more than 4 GiB is made in pieces that the kernel does not cut",
           "[backend][driver]") {
     auto script = std::make_shared<test::Script>();

@@ -89,9 +89,11 @@ public:
         if (!door) {
             door = new Door(port);
             door->next = std::exchange(first_, door);
-            open_.fetch_add(1, std::memory_order_relaxed);
         }
-        if (door->leases++ == 0) door->counted = LaneUsers::join(LaneUsers::key_of(port));
+        if (door->leases++ == 0) {
+            open_.fetch_add(1, std::memory_order_relaxed);
+            door->counted = LaneUsers::join(LaneUsers::key_of(port));
+        }
         return *door;
     }
 
@@ -101,24 +103,26 @@ public:
     template <class F>
     void leave(Door& door, const PortIdentity& port, F close) {
         const std::lock_guard lock(mutex_);
-        if (--door.leases != 0 || !door.counted) return;
-        const bool closed = LaneUsers::leave(LaneUsers::key_of(port), [&] {
-            const std::lock_guard inner(door.mutex);
-            close(door);
-        });
+        if (--door.leases != 0) return;
+        open_.fetch_sub(1, std::memory_order_relaxed);
+        // What the driver did not take back it may drop at any time from now on.
+        door.claims.fill(0);
+        const bool closed = door.counted && LaneUsers::leave(LaneUsers::key_of(port), [&] {
+                                const std::lock_guard inner(door.mutex);
+                                close(door);
+                            });
         if (!closed) return;
         Door** link = &first_;
         while (*link != &door) link = &(*link)->next;
         *link = door.next;
         delete &door;
-        open_.fetch_sub(1, std::memory_order_relaxed);
     }
 
 private:
     LifePage life_;
     std::mutex mutex_; ///< guards the list and the lease counts; taken before a door's own
     Door* first_ = nullptr;
-    std::atomic<std::uint32_t> open_{0};
+    std::atomic<std::uint32_t> open_{0}; ///< doors with a lease
 };
 
 } // namespace detail

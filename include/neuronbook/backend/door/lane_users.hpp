@@ -19,10 +19,10 @@
 __asm__(".pushsection .bss.neuronbook_lane_users,\"awG\",%nobits,neuronbook_lane_users,comdat\n"
         ".globl neuronbook_lane_users\n"
         ".type neuronbook_lane_users,%gnu_unique_object\n"
-        ".size neuronbook_lane_users,264\n"
+        ".size neuronbook_lane_users,4112\n"
         ".balign 8\n"
         "neuronbook_lane_users:\n"
-        ".zero 264\n"
+        ".zero 4112\n"
         ".popsection\n");
 // clang-format on
 
@@ -40,17 +40,18 @@ struct LaneUsers {
 
     std::atomic<std::uint32_t> lock;
     std::uint32_t reserved;
-    Row rows[16];
+    Row rows[256];
+    std::uint64_t spill; ///< all that found no row: their lanes only stay open longer
 
     /// Counts one version more. False if it could not be counted; then its lane is never closed.
     static bool join(std::uint64_t kernel) noexcept {
         auto& self = shared();
         if (!self.acquire()) return false;
         Row* row = self.row_of(kernel);
-        if (!row) row = self.row_of(0); // a free row
-        if (row) *row = {kernel, row->kernel == kernel ? row->count + 1 : 1};
+        if (!row && (row = self.row_of(0))) row->kernel = kernel; // a free row
+        ++(row ? row->count : self.spill);
         self.release();
-        return row != nullptr;
+        return true;
     }
 
     /// Counts one version less. If none is left, runs `close` before any other version can join,
@@ -60,11 +61,9 @@ struct LaneUsers {
         auto& self = shared();
         if (!self.acquire()) return false;
         Row* row = self.row_of(kernel);
-        const bool last = row && --row->count == 0;
-        if (last) {
-            close();
-            *row = {};
-        }
+        const bool last = --(row ? row->count : self.spill) == 0;
+        if (last) close();
+        if (last && row) *row = {};
         self.release();
         return last;
     }
@@ -99,7 +98,7 @@ private:
     void release() noexcept { lock.store(0, std::memory_order_release); }
 };
 
-static_assert(sizeof(LaneUsers) == 264);
+static_assert(sizeof(LaneUsers) == 4112);
 
 [[gnu::visibility("default")]] extern LaneUsers lane_users __asm__("neuronbook_lane_users");
 

@@ -67,6 +67,7 @@ namespace detail {
 /// mapping shows other memory.
 [[nodiscard]] inline Result<void> check_mappable(const Geometry& geometry,
                                                  const DriverVersion& version, const Chunk& chunk) {
+    if (auto there = check_hbm(geometry, chunk.hbm, Operation::Map); !there) return there;
     if (chunk.location == MemoryLocation::Host || version >= kHbmEndMappableSince) return {};
     const std::uint64_t end = geometry.hbm_base[chunk.hbm].value() + geometry.hbm_size.count();
     if (chunk.address.value() + chunk.size.count() < end) return {};

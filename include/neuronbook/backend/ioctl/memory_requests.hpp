@@ -40,19 +40,24 @@ Result<void> copy_piece(P& port, int fd, const DriverFacts& facts, ChunkHandle h
     };
     if (facts.features & uapi::kFeatureMemAlloc64)
         return send(uapi::MemBufCopy64{}, uapi::kMemBufCopy64);
-    if (offset <= 0xFFFF'FFFFu) return send(uapi::MemBufCopy{}, uapi::kMemBufCopy);
-    return fail({.status = Status::Invalid,
-                 .operation = Operation::Copy,
-                 .detail = Detail::NotOnThisDriver,
-                 .value = offset,
-                 .text = std::string_view("a copy at an offset of 4 GiB or more")});
+    return send(uapi::MemBufCopy{}, uapi::kMemBufCopy);
 }
 
-/// Size 0 makes no call.
+/// Size 0 makes no call. Errors, before any: a range that a driver without 64-bit requests cannot
+/// name.
 template <Port P>
 Result<void> copy_bytes(P& port, int fd, const DriverFacts& facts, ChunkHandle handle,
                         std::uint64_t offset, std::byte* buffer, std::uint64_t size,
                         CopyDirection direction) {
+    const bool wide = facts.features & uapi::kFeatureMemAlloc64;
+    if (!wide && offset + size > std::uint64_t{1} << 32)
+        return fail({.status = Status::Invalid,
+                     .operation = Operation::Copy,
+                     .detail = Detail::NotOnThisDriver,
+                     .value = offset,
+                     .limit = std::uint64_t{1} << 32,
+                     .asked = size,
+                     .text = std::string_view("a copy beyond 4 GiB")});
     for (std::uint64_t done = 0; done < size; done += kCopyPiece) {
         const std::uint64_t piece = std::min(size - done, kCopyPiece);
         auto moved =

@@ -94,7 +94,7 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
     {Detail::UsageInvalid, "invalid usage type {value}[ for {text}]: there are {limit}"},
     {Detail::UsageNotHere, "invalid usage type {value} for {text|this} memory"},
     {Detail::OutOfDeviceMemory,
-     "out of device memory: {asked} wanted[ for {text}]; this process holds {value_bytes} on the "
+     "out of device memory: {asked} wanted[ for {text}]; this runtime holds {value_bytes} on the "
      "HBM[ of {limit_bytes}][; {free} free][, largest free block {largest}]"},
     {Detail::OutOfHostMemory, "out of host memory for the device: {asked} wanted[; at most "
                               "{limit_bytes}]"},
