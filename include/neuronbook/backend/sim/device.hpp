@@ -5,8 +5,10 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 2.4, 6, 7
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "neuronbook/backend/sim/host_arena.hpp"
 #include "neuronbook/backend/sim/machine_spec.hpp"
 #include "neuronbook/backend/sim/pool.hpp"
+#include "neuronbook/backend/sim/transfer_ring.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"
 #include "neuronbook/base/units.hpp"
@@ -48,7 +51,7 @@ struct PendingReset {
 class Device {
 public:
     Device(const MachineSpec& machine, std::uint32_t index)
-        : index_(index), poison_(machine.poison()),
+        : rings(machine.cores()), index_(index), poison_(machine.poison()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
                 machine.host_memory().count() / kPage.count() * kPage.count()) {
         const auto& geometry = machine.geometry();
@@ -69,6 +72,8 @@ public:
     MemoryCounters counters;
     HandleTable handles;
     ChunkTable chunks;
+    std::vector<TransferRing> rings;    ///< one a core
+    std::vector<std::byte> fill_buffer; ///< what fills are copied from; empty until the first
     std::vector<PendingReset> resets;
     std::array<std::uint64_t, kMaxCoresPerDevice> reset_requests{};
     std::uint32_t open_files = 0;
@@ -124,6 +129,12 @@ public:
     [[nodiscard]] Chunk* named(std::uint64_t handle) {
         const auto index = handles.find(handle);
         return index == HandleTable::kNothing ? nullptr : &chunks[index];
+    }
+
+    /// The ring that copies to and from a chunk go through. A chunk may name a core that the device
+    /// does not have; then it is the last core's.
+    [[nodiscard]] TransferRing& ring_of(const Chunk& chunk) {
+        return rings[std::min<std::size_t>(chunk.core, rings.size() - 1)];
     }
 
     /// Index of the chunk that contains an address, or Chunk::kNone.

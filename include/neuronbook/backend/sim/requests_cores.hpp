@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "neuronbook/backend/sim/state.hpp"
+#include "neuronbook/backend/sim/transfer_ring.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
@@ -62,6 +63,7 @@ std::int64_t unmark_cores(Call& call) {
 }
 
 /// One of these may be pending per process and device; it counts as pending until it is collected.
+/// The cores' rings are empty again at once.
 inline std::int64_t nc_reset(Call& call) {
     constexpr Nanoseconds kDuration{100'000'000}; // what a core reset took (measured)
     uapi::DeviceReset ask;
@@ -73,7 +75,10 @@ inline std::int64_t nc_reset(Call& call) {
         return 1;
     pending.push_back({pid, Nanoseconds{call.now.count + kDuration.count}});
     for (std::uint32_t core = 0; core < call.machine().cores(); ++core)
-        if ((ask.nc_map >> core & 1) != 0) ++call.device.reset_requests[core];
+        if ((ask.nc_map >> core & 1) != 0) {
+            ++call.device.reset_requests[core];
+            call.device.rings[core] = TransferRing{};
+        }
     ask.request_id = static_cast<std::uint32_t>(pid);
     return call.copy_out(ask);
 }

@@ -15,6 +15,7 @@
 #include "neuronbook/backend/sim/requests_identity.hpp"
 #include "neuronbook/backend/sim/requests_map.hpp"
 #include "neuronbook/backend/sim/requests_memory.hpp"
+#include "neuronbook/backend/sim/requests_transfer.hpp"
 #include "neuronbook/backend/sim/state.hpp"
 
 namespace neuronbook {
@@ -88,16 +89,17 @@ inline constexpr auto kServices = [] {
         checked("POST_METRIC", u::kPostMetric, nullptr),
         checked("MEM_ALLOC", u::kMemAlloc, allocate<u::MemAlloc>),
         checked("MEM_FREE", u::kMemFree, mem_free),
-        checked("MEM_COPY", u::kMemCopy, nullptr),
-        on_device("MEM_COPY64 (40 bytes)", u::kMemCopy64Deprecated, nullptr),
-        on_device("MEM_COPY64", u::kMemCopy64, nullptr, k30),
+        checked("MEM_COPY", u::kMemCopy, copy_chunk<u::MemCopy>),
+        on_device("MEM_COPY64 (40 bytes)", u::kMemCopy64Deprecated,
+                  copy_chunk<u::MemCopy64Deprecated>),
+        on_device("MEM_COPY64", u::kMemCopy64, copy_chunk<u::MemCopy64>, k30),
         on_device("MEM_BUF_COPY", u::kMemBufCopy, buf_copy<u::MemBufCopy>),
         on_device("MEM_BUF_COPY64", u::kMemBufCopy64, buf_copy<u::MemBufCopy64>),
         checked("MEM_GET_PA", u::kMemGetPa, get_pa),
         checked("MEM_GET_INFO", u::kMemGetInfo, get_info),
         on_device("PROGRAM_ENGINE", u::kProgramEngine, nullptr),
-        on_device("MEMSET", u::kMemset, nullptr),
-        on_device("MEMSET64", u::kMemset64, nullptr),
+        on_device("MEMSET", u::kMemset, fill_chunk<u::Memset>),
+        on_device("MEMSET64", u::kMemset64, fill_chunk<u::Memset64>),
         on_device("MEM_GET_EXTENDED_INFO", u::kMemGetExtendedInfo, get_extended_info),
         checked("DMA_ENG_INIT", u::kDmaEngInit, nothing),
         checked("DMA_ENG_SET_STATE", u::kDmaEngSetState, nullptr),
@@ -151,9 +153,9 @@ inline constexpr auto kServices = [] {
         on_device("DEVICE_RESET_STATUS", u::kDeviceResetStatus, device_reset_status),
         on_both("DEVICE_BDF_EXT", u::kDeviceBdfExt, device_bdf_ext),
         on_both("DMABUF_FD", u::kDmabufFd, nullptr),
-        checked("MEM_COPY_ASYNC", u::kMemCopyAsync, nullptr),
-        on_device("MEM_COPY_ASYNC64", u::kMemCopyAsync64, nullptr),
-        checked("MEM_COPY_ASYNC_WAIT", u::kMemCopyAsyncWait, nullptr),
+        checked("MEM_COPY_ASYNC", u::kMemCopyAsync, copy_async<u::MemCopyAsync>),
+        on_device("MEM_COPY_ASYNC64", u::kMemCopyAsync64, copy_async<u::MemCopyAsync64>),
+        checked("MEM_COPY_ASYNC_WAIT", u::kMemCopyAsyncWait, copy_async_wait),
         by_number(on_both("DRIVER_INFO", u::kDriverInfoGet, driver_info)),
         by_number(on_device("MEM_MC_GET_INFO", u::kMemMcGetInfo, mc_get_info)),
         on_device("RESOURCE_MMAP_INFO", u::kResourceMmapInfo, resource_mmap_info),
@@ -170,7 +172,7 @@ inline constexpr auto kServices = [] {
         by_number(on_both("POD_STATUS", u::kPodStatus, pod_status)),
         by_number(on_both("POD_CTRL", u::kPodCtrl, nullptr)),
         only(k24, k24,
-             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Form224, nullptr))),
+             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Form224, zero_copy))),
         only(k26, k26,
              by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Deprecated, nullptr))),
         only(k30, k30, by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64, nullptr))),
