@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "fixture.hpp"
+#include "backend/sim/fixture.hpp"
 
 using namespace sim_test;
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "fixture.hpp"
+#include "backend/sim/fixture.hpp"
 #include "neuronbook/backend/ioctl_driver.hpp"
 
 using namespace sim_test;

@@ -2,7 +2,7 @@
 //
 // SimKernel: an in-process model of the Neuron kernel driver.
 // Owns: the state, its lock, the virtual clock, the way of a request to its handler. Does not own:
-// what a request does (requests_*.hpp), or how a process reaches it (port.hpp).
+// what a request does (requests/), or how a process reaches it (port.hpp).
 // Layer: backend.   Source: driver-abi.md; the real driver's transcripts are right where they
 // differ
 #pragma once
@@ -22,13 +22,14 @@
 #include <vector>
 
 #include "neuronbook/backend/sim/census.hpp"
+#include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/lifecycle.hpp"
 #include "neuronbook/backend/sim/options.hpp"
 #include "neuronbook/backend/sim/request.hpp"
-#include "neuronbook/backend/sim/requests_map.hpp"
-#include "neuronbook/backend/sim/services.hpp"
+#include "neuronbook/backend/sim/requests/map.hpp"
+#include "neuronbook/backend/sim/requests/services.hpp"
 #include "neuronbook/backend/sim/state.hpp"
-#include "neuronbook/backend/sim/sysfs.hpp"
+#include "neuronbook/backend/sim/sysfs/sysfs.hpp"
 #include "neuronbook/backend/sim/tickets.hpp"
 
 namespace neuronbook {
@@ -91,6 +92,12 @@ public:
             tickets_.drop_file(file);
         }
         tickets_.drop_process(pid);
+    }
+
+    /// What is wrong with a device from now on. Nothing happens for a device that is not there.
+    void set_faults(HostDeviceId device, const SimFaults& faults) {
+        const std::lock_guard lock(mutex_);
+        if (device.value() < state_.devices.size()) state_.devices[device.value()].faults = faults;
     }
 
     /// A virtual clock for fronts that have no better: it stands still but for sleep().

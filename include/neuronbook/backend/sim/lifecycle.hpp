@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/base/units.hpp"
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/units.hpp"
 
@@ -30,6 +31,8 @@ struct SimOptions {
     /// The device nodes this machine shows, by host number: all when nothing is said, none for an
     /// empty list. As in a container, host numbers stay and the kernel still counts every device.
     std::optional<std::vector<HostDeviceId>> visible{};
+    /// What is wrong with every device from the start; SimKernel::set_faults() changes it later.
+    SimFaults faults{};
 };
 
 namespace sim {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests that wait: what a caller shows when it comes back.
-// Owns: who waits for what, until when. Does not own: why (requests_*.hpp), or the clock.
+// Owns: who waits for what, until when. Does not own: why (requests/), or the clock.
 // Layer: backend (simulated kernel).   Source: ours; the real driver's callers sleep in the kernel
 #pragma once
 

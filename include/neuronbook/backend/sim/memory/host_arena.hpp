@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where host memory comes from, as one device's driver hands it out.
+// Owns: addresses. Does not own: chunks, or the order of checks before a request gets here.
+// Layer: backend (simulated kernel).   Source: driver-abi.md 6.2 (measured)
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "neuronbook/backend/sim/memory/first_fit.hpp"
+#include "neuronbook/backend/sim/memory/pool.hpp"
+#include "neuronbook/base/units.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+namespace sim {
+
+/// Host memory as a device sees it. A piece is physically contiguous and aligned to its size
+/// rounded up to a power of two. When the host has none that large, or that memory
+/// is used up, pieces up to 2 MiB come from four reserved pools, which are set aside at load if the
+/// host has enough.
+class HostArena {
+public:
+    static constexpr std::uint64_t kReserve = std::uint64_t{32} << 20; ///< of each reserved pool
+    static constexpr std::uint64_t kEnoughToReserve = std::uint64_t{256} << 20;
+
+    HostArena(std::uint64_t base, std::uint64_t size) : base_(base), size_(size) {
+        const bool reserve = size >= kEnoughToReserve;
+        const auto common = size - (reserve ? kReserve * kReservedPages.size() : 0);
+        add(base, common, 0);
+        for (std::size_t i = 0; reserve && i < kReservedPages.size(); ++i)
+            add(base + common + i * kReserve, kReserve, kReservedPages[i]);
+    }
+
+    /// `largest`: the largest piece that the host itself has now.
+    std::optional<Piece> take(std::uint64_t size, std::uint64_t largest, std::uint32_t owner) {
+        for (auto& part : parts_) {
+            if (size > (part.page != 0 ? part.page : largest)) continue;
+            const auto count = pages_of(part.page != 0 ? part.page : size);
+            const auto segment = part.pages.take(count, std::bit_ceil(count) - 1, owner);
+            if (segment == FirstFit::kNone) continue;
+            const auto start = part.pages.segments().start(segment);
+            return Piece{part.base + start * kPage.count(), segment, PoolKind::Host};
+        }
+        return std::nullopt;
+    }
+
+    void release(const Piece& piece) {
+        for (auto& part : parts_)
+            if (part.holds(piece.pa)) part.pages.release(piece.segment);
+    }
+
+    [[nodiscard]] std::uint64_t base() const { return base_; }
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+
+    /// Owner of the piece that contains an address, SegmentTree::kFree for none.
+    [[nodiscard]] std::uint32_t owner_at(std::uint64_t pa) const {
+        for (const auto& part : parts_) {
+            if (!part.holds(pa)) continue;
+            const auto& segments = part.pages.segments();
+            return segments.owner(segments.find(pages_of(pa - part.base)));
+        }
+        return SegmentTree::kFree;
+    }
+
+    /// Calls `visit(owner)` for every piece.
+    template <class F>
+    void for_each(F visit) const {
+        for (const auto& part : parts_) {
+            const auto& segments = part.pages.segments();
+            for (auto at = segments.find(0); at != SegmentTree::kNone; at = segments.next(at))
+                if (!segments.is_hole(at)) visit(segments.owner(at));
+        }
+    }
+
+private:
+    static constexpr std::array<std::uint64_t, 4> kReservedPages{256u << 10, 512u << 10, 1u << 20,
+                                                                 2u << 20};
+    struct Part {
+        std::uint64_t base;
+        std::uint64_t size;
+        std::uint64_t page; ///< every piece takes this much; 0: as much as it needs
+        FirstFit pages;
+
+        [[nodiscard]] bool holds(std::uint64_t pa) const { return pa >= base && pa - base < size; }
+    };
+
+    static std::uint32_t pages_of(std::uint64_t bytes) {
+        return static_cast<std::uint32_t>(bytes / kPage.count());
+    }
+
+    void add(std::uint64_t base, std::uint64_t size, std::uint64_t page) {
+        parts_.push_back({base, size, page, FirstFit{pages_of(size), base / kPage.count()}});
+    }
+
+    std::uint64_t base_;
+    std::uint64_t size_;
+    std::vector<Part> parts_;
+};
+
+} // namespace sim
+} // namespace v0
+} // namespace neuronbook
