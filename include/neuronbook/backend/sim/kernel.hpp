@@ -26,6 +26,7 @@
 #include "neuronbook/backend/sim/lifecycle.hpp"
 #include "neuronbook/backend/sim/options.hpp"
 #include "neuronbook/backend/sim/request.hpp"
+#include "neuronbook/backend/sim/requests/engine_use.hpp"
 #include "neuronbook/backend/sim/requests/map.hpp"
 #include "neuronbook/backend/sim/requests/services.hpp"
 #include "neuronbook/backend/sim/state.hpp"
@@ -198,7 +199,9 @@ private:
             return say(-EINVAL);
         }
         sim::Call call{state_, device, *file, caller, user, ask.word, ask.argument, now, resumed};
+        sim::pump_completions(device, now); // before, since a queue may be waiting for room
         const auto value = service->serve(call);
+        sim::pump_completions(device, now);
         return value == sim::Call::kWaits ? wait_until(call.until) : say(value);
     }
 

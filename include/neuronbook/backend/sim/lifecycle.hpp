@@ -57,6 +57,8 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
         --device.slots[slot].open_count;
         return;
     }
+    device.dma.tear_down(device.engines, caller.pid);
+    device.engines.forget_process(device, caller.pid);
     device.detach(slot);
     std::erase_if(device.resets,
                   [&caller](const PendingReset& reset) { return reset.pid == caller.pid; });

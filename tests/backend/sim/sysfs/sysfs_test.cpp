@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <tuple>
 
 #include "backend/sim/fixture.hpp"
 #include "neuronbook/backend/ioctl_driver.hpp"
@@ -107,14 +108,40 @@ TEST_CASE("host memory counts by core without, by device with categories", "[sim
     const auto kernel = make_kernel();
     Process process(*kernel);
     const auto own = kDevice + "stats/memory_usage/host_mem/driver_memory/total";
-    CHECK(text(*kernel, own) == "4534272\n"); // not 0 on an idle device
+    CHECK(text(*kernel, own) == "4796416\n"); // not 0 on an idle device
+    const auto total = [&kernel](const char* core) {
+        return text(*kernel, kDevice + core + "/stats/memory_usage/host_mem/total");
+    };
+    CHECK(total("neuron_core0") == "4530176\n");
+    CHECK(total("neuron_core1") == "266240\n"); // its ring
     process.allocate_host(5000);
-    CHECK(text(*kernel, own) == "4534272\n");
+    CHECK(text(*kernel, own) == "4796416\n");
     CHECK(text(*kernel, kDevice + "neuron_core0/stats/memory_usage/host_mem/present") == "8192\n");
     CHECK(text(*kernel, kDevice + "stats/memory_usage/host_mem/tensors/total") == "8192\n");
     CHECK(text(*kernel, kDevice + "stats/memory_usage/host_mem/total") == "errno 2");
     CHECK(text(*kernel, kDevice + "neuron_core0/stats/memory_usage/host_mem/tensors/total") ==
           "errno 2");
+}
+
+TEST_CASE("what the driver itself holds differs by release and machine", "[sim][sysfs]") {
+    const auto own = kDevice + "stats/memory_usage/host_mem/driver_memory/total";
+    for (const auto& [instance, driver, bytes] : {std::tuple{"trn1.2xlarge", "2.24.7", "4796416\n"},
+                                                  {"trn2.3xlarge", "2.26.5", "6393856\n"},
+                                                  {"trn1.2xlarge", "2.30.2", "4853760\n"},
+                                                  {"trn2.3xlarge", "2.30.2", "6623232\n"}})
+        CHECK(text(*make_kernel(instance, driver), own) == bytes);
+}
+
+TEST_CASE("2.24 forgets a page with every reset of a core", "[sim][sysfs]") {
+    const bool old = GENERATE(true, false);
+    const auto kernel = make_kernel("trn1.2xlarge", old ? "2.24.7" : "2.26.5");
+    Process process(*kernel);
+    uapi::DeviceReset reset{1, 0};
+    CHECK(process.ask(uapi::kNcReset, reset) == 0);
+    uapi::DeviceReady ready{reset.request_id, 0};
+    CHECK(process.ask(uapi::kNcResetReady, ready) == 0);
+    CHECK(text(*kernel, kDevice + "neuron_core0/stats/memory_usage/host_mem/total") ==
+          (old ? "4534272\n" : "4530176\n"));
 }
 
 TEST_CASE("nodes and files exist, others do not", "[sim][sysfs]") {

@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "neuronbook/backend/sim/device/attach_slots.hpp"
+#include "neuronbook/backend/sim/device/copy_engines.hpp"
 #include "neuronbook/backend/sim/device/counters.hpp"
-#include "neuronbook/backend/sim/device/transfer_ring.hpp"
+#include "neuronbook/backend/sim/device/dma_queues.hpp"
 #include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
 #include "neuronbook/backend/sim/memory/chunk.hpp"
@@ -52,7 +53,7 @@ struct PendingReset {
 class Device {
 public:
     Device(const MachineSpec& machine, std::uint32_t index)
-        : faults(machine.faults()), rings(machine.cores()), index_(index),
+        : faults(machine.faults()), engines(machine), dma(machine), index_(index),
           poison_(machine.poison()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
                 machine.host_memory().count() / kPage.count() * kPage.count()) {
@@ -67,6 +68,8 @@ public:
         // what the driver allocates for itself after its counters have started
         counters.add(true, static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost), 0,
                      kOwnHostMemory);
+        dma.dummy = allocate_own(kPage.count(), 0);
+        for (std::uint32_t core = 0; core < machine.cores(); ++core) reset_rings(core);
     }
 
     SimFaults faults;
@@ -75,7 +78,8 @@ public:
     MemoryCounters counters;
     HandleTable handles;
     ChunkTable chunks;
-    std::vector<TransferRing> rings;    ///< one a core
+    CopyEngines engines;
+    DmaQueues dma;
     std::vector<std::byte> fill_buffer; ///< what fills are copied from; empty until the first
     std::vector<PendingReset> resets;
     std::array<std::uint64_t, kMaxCoresPerDevice> reset_requests{};
@@ -134,13 +138,44 @@ public:
         return index == HandleTable::kNothing ? nullptr : &chunks[index];
     }
 
-    /// What a reset of one core does at once to what copies go through.
-    void reset_rings(std::uint32_t core) { rings[core] = TransferRing{}; }
+    /// What a reset of one core does to what copies go through.
+    void reset_rings(std::uint32_t core) { engines.reset(*this, core); }
 
-    /// The ring that copies to and from a chunk go through. A chunk may name a core that the device
-    /// does not have; then it is the last core's.
-    [[nodiscard]] TransferRing& ring_of(const Chunk& chunk) {
-        return rings[std::min<std::size_t>(chunk.core, rings.size() - 1)];
+    /// The queue that copies to and from a chunk go through, unless they name another. A chunk may
+    /// name a core that the device does not have.
+    [[nodiscard]] CopyQueue& queue_of(const Chunk& chunk) { return engines.default_of(chunk.core); }
+
+    /// Host memory for the driver itself, as long as the device lives; it has no handle.
+    OwnChunk allocate_own(std::uint64_t bytes, std::uint32_t core) {
+        constexpr auto kCategory = static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost);
+        const auto size = whole_pages(Bytes{bytes})->count();
+        const Ask ask{size, 0, true, 0, core, kCategory};
+        const auto index = chunks.add();
+        const auto piece = take(ask, size, index);
+        if (!piece) {
+            chunks.remove(index);
+            return {};
+        }
+        fill_in(chunks[index], ask, *piece, size);
+        chunks[index].lifetime = Lifetime::Device;
+        counters.add(true, kCategory, core, size);
+        return {index, piece->pa};
+    }
+
+    /// Whether nobody freed it by a handle.
+    [[nodiscard]] bool holds(const OwnChunk& own) const {
+        return own.index != Chunk::kNone && chunks[own.index].pa == own.pa &&
+               chunks[own.index].pid == 0 && chunks[own.index].lifetime == Lifetime::Device;
+    }
+    void free_own(OwnChunk& own) {
+        if (holds(own)) free(own.index);
+        own = {};
+    }
+    void name(const OwnChunk& own) {
+        if (holds(own)) chunks[own.index].handle = handles.add(own.index);
+    }
+    [[nodiscard]] std::byte* bytes_of(const OwnChunk& own) {
+        return holds(own) ? memory.at(own.pa, chunks[own.index].size) : nullptr;
     }
 
     /// Index of the chunk that contains an address, or Chunk::kNone.
@@ -172,8 +207,8 @@ public:
 
 private:
     static constexpr std::uint64_t kMaxAlign = 0x7FFFFFFF;
-    static constexpr std::uint64_t kHostStart = std::uint64_t{1} << 32; // any bus address will do
-    static constexpr std::uint64_t kOwnHostMemory = 4534272; // measured on an idle Trn1 device
+    static constexpr std::uint64_t kHostStart = std::uint64_t{1} << 32;  // any bus address will do
+    static constexpr std::uint64_t kOwnHostMemory = 16 * 262144 + 65536; // datastores, fills
     static constexpr std::uint64_t kHostStride = std::uint64_t{64} << 30;
 
     void carve_out(std::uint32_t hbm) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring of one core's or core pair's host-to-device engine, through which every copy goes.
+// The ring of one queue of a host-to-device engine, through which every copy goes.
 // Owns: how many descriptors are taken, which copies are waited for. Does not own: the bytes.
 // Layer: backend (simulated kernel).   Source: driver-abi.md 1, 8, 8.3, 13 (measured)
 #pragma once
@@ -41,30 +41,48 @@ public:
         return 0;
     }
 
-    /// Starts a copy that somebody waits for later, after `previous`: the handle to wait with, or
-    /// minus an errno. A copy of more than one batch is refused, its first batch moved and never
-    /// given back. Requires: `previous` is -1, 1 or 2.
-    [[nodiscard]] std::int64_t start(std::uint64_t pieces, std::uint32_t previous) {
+    /// The same for a copy that never ends: its first batch keeps what it took.
+    [[nodiscard]] std::int64_t lose(std::uint64_t pieces) {
+        return take(pieces) == 0 ? -ENOMEM : 0;
+    }
+
+    /// Whether the first batch of a copy finds enough descriptors.
+    [[nodiscard]] bool has_room(std::uint64_t pieces) const {
+        return first_batch(pieces) <= kDescriptors - taken_;
+    }
+
+    /// Starts a copy that somebody waits for later: the handle to wait with, or minus an errno. The
+    /// caller then waits for `previous` unless that is -1. A copy of more than one batch is
+    /// refused, its first batch moved and never given back. `ends`: whether the engine will ever
+    /// finish it. Requires: `previous` is -1, 1 or 2.
+    [[nodiscard]] std::int64_t start(std::uint64_t pieces, std::uint32_t previous, bool ends) {
         const bool chained = previous != kStartOfChain;
         if (chained && !waits_for(previous)) return -EINVAL;
         const auto batch = take(pieces);
         if (batch == 0) return -ENOMEM;
         if (pieces > kMostPieces) return -EINVAL;
         const std::uint32_t handle = previous == 1 ? 2 : 1;
-        started_[handle - 1] = batch; // an abandoned chain is taken over, its descriptors lost
-        if (chained) wait(previous);
+        started_[handle - 1] = {batch, ends}; // an abandoned chain is taken over, its place lost
         return handle;
     }
 
     /// Whether a copy with that handle was started and not waited for.
     [[nodiscard]] bool waits_for(std::uint32_t handle) const {
-        return (handle == 1 || handle == 2) && started_[handle - 1] != 0;
+        return (handle == 1 || handle == 2) && started_[handle - 1].descriptors != 0;
     }
 
-    /// Requires: waits_for(handle).
+    /// Whether the engine finishes that copy. Requires: waits_for(handle).
+    [[nodiscard]] bool ends(std::uint32_t handle) const { return started_[handle - 1].ends; }
+
+    /// Pieces of that copy. Requires: waits_for(handle).
+    [[nodiscard]] std::uint64_t pieces(std::uint32_t handle) const {
+        return started_[handle - 1].descriptors - 1;
+    }
+
+    /// Releases the handle, and the descriptors if the copy ended. Requires: waits_for(handle).
     void wait(std::uint32_t handle) {
-        taken_ -= started_[handle - 1];
-        started_[handle - 1] = 0;
+        if (ends(handle)) taken_ -= started_[handle - 1].descriptors;
+        started_[handle - 1] = {};
     }
 
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
@@ -72,9 +90,19 @@ public:
     static constexpr std::uint32_t kStartOfChain = 0xFFFFFFFFu;
 
 private:
+    /// A copy that somebody is to wait for; no descriptors: none.
+    struct Started {
+        std::uint64_t descriptors = 0;
+        bool ends = true;
+    };
+
+    static constexpr std::uint64_t first_batch(std::uint64_t pieces) {
+        return std::min(pieces, kMostPieces) + 1;
+    }
+
     /// Descriptors taken for a first batch; 0: not enough were left, and now none is.
     std::uint64_t take(std::uint64_t pieces) {
-        const auto batch = std::min(pieces, kMostPieces) + 1;
+        const auto batch = first_batch(pieces);
         if (batch > kDescriptors - taken_) {
             taken_ = kDescriptors;
             return 0;
@@ -84,7 +112,7 @@ private:
     }
 
     std::uint64_t taken_ = 0;
-    std::array<std::uint64_t, 2> started_{}; ///< descriptors of handles 1 and 2; 0: idle
+    std::array<Started, 2> started_{}; ///< handles 1 and 2
 };
 
 } // namespace sim

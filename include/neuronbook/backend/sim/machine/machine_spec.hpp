@@ -87,6 +87,9 @@ public:
         return device < devices() && visible_.test(device);
     }
 
+    /// Whether the driver copies straight between user pages and chunks; 2.24 has no such rule.
+    [[nodiscard]] bool zero_copy_works() const { return !is(Architecture::Sunda); }
+
     [[nodiscard]] bool is_inf2() const {
         return instance_->family == InstanceFamily::Inf2 ||
                instance_->family == InstanceFamily::Inf2e;

@@ -64,11 +64,13 @@ public:
         }
         const auto index = spare_.back();
         spare_.pop_back();
-        chunks_[index] = Chunk{};
         return index;
     }
 
-    void remove(std::uint32_t index) { spare_.push_back(index); }
+    void remove(std::uint32_t index) {
+        chunks_[index] = Chunk{};
+        spare_.push_back(index);
+    }
 
     [[nodiscard]] Chunk& operator[](std::uint32_t index) { return chunks_[index]; }
     [[nodiscard]] const Chunk& operator[](std::uint32_t index) const { return chunks_[index]; }

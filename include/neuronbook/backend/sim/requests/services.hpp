@@ -13,10 +13,15 @@
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/sim/requests/copy.hpp"
 #include "neuronbook/backend/sim/requests/cores.hpp"
+#include "neuronbook/backend/sim/requests/dma_descriptors.hpp"
+#include "neuronbook/backend/sim/requests/dma_rings.hpp"
 #include "neuronbook/backend/sim/requests/identity.hpp"
 #include "neuronbook/backend/sim/requests/map.hpp"
 #include "neuronbook/backend/sim/requests/memory.hpp"
+#include "neuronbook/backend/sim/requests/queues.hpp"
 #include "neuronbook/backend/sim/requests/transfer.hpp"
+#include "neuronbook/backend/sim/requests/zero_copy.hpp"
+#include "neuronbook/backend/sim/requests/zero_copy_batches.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -102,16 +107,18 @@ inline constexpr auto kServices = [] {
         on_device("MEMSET64", u::kMemset64, fill_chunk<u::Memset64>),
         on_device("MEM_GET_EXTENDED_INFO", u::kMemGetExtendedInfo, get_extended_info),
         checked("DMA_ENG_INIT", u::kDmaEngInit, nothing),
-        checked("DMA_ENG_SET_STATE", u::kDmaEngSetState, nullptr),
-        on_device("DMA_ENG_GET_STATE", u::kDmaEngGetState, nullptr),
-        checked("DMA_QUEUE_INIT", u::kDmaQueueInit, nullptr),
+        checked("DMA_ENG_SET_STATE", u::kDmaEngSetState, set_engine_state),
+        on_device("DMA_ENG_GET_STATE", u::kDmaEngGetState, get_engine_state),
+        checked("DMA_QUEUE_INIT", u::kDmaQueueInit, dma_queue_init),
         checked("DMA_QUEUE_RELEASE", u::kDmaQueueRelease, nothing),
-        on_device("DMA_QUEUE_COPY_START", u::kDmaQueueCopyStart, nullptr),
-        checked("DMA_ACK_COMPLETED", u::kDmaAckCompleted, nullptr),
-        on_device("DMA_QUEUE_GET_STATE", u::kDmaQueueGetState, nullptr),
-        checked("DMA_COPY_DESCRIPTORS", u::kDmaCopyDescriptors, nullptr),
-        on_device("DMA_COPY_DESCRIPTORS64", u::kDmaCopyDescriptors64, nullptr),
-        on_device("DMA_DESCRIPTOR_COPYOUT", u::kDmaDescriptorCopyout, nullptr),
+        on_device("DMA_QUEUE_COPY_START", u::kDmaQueueCopyStart, dma_copy_start),
+        checked("DMA_ACK_COMPLETED", u::kDmaAckCompleted, dma_ack_completed),
+        on_device("DMA_QUEUE_GET_STATE", u::kDmaQueueGetState, dma_queue_get_state),
+        checked("DMA_COPY_DESCRIPTORS", u::kDmaCopyDescriptors,
+                copy_descriptors<u::DmaCopyDescriptors>),
+        on_device("DMA_COPY_DESCRIPTORS64", u::kDmaCopyDescriptors64,
+                  copy_descriptors<u::DmaCopyDescriptors64>),
+        on_device("DMA_DESCRIPTOR_COPYOUT", u::kDmaDescriptorCopyout, descriptor_copyout),
         on_device("DMA_QUIESCE_QUEUES", u::kDmaQuiesceQueues, quiesce_queues),
         on_device("SEMAPHORE_INCREMENT", u::kSemaphoreIncrement, nullptr),
         on_device("SEMAPHORE_DECREMENT", u::kSemaphoreDecrement, nullptr),
@@ -172,21 +179,26 @@ inline constexpr auto kServices = [] {
         by_number(on_both("POD_STATUS", u::kPodStatus, pod_status)),
         by_number(on_both("POD_CTRL", u::kPodCtrl, nullptr)),
         only(k24, k24,
-             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Form224, zero_copy))),
+             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Form224, zero_copy_24))),
         only(k26, k26,
-             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Deprecated, nullptr))),
-        only(k30, k30, by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64, nullptr))),
-        on_device("H2T_DMA_ALLOC_QUEUES", u::kH2tDmaAllocQueues, nullptr, k26),
-        on_device("H2T_DMA_FREE_QUEUES", u::kH2tDmaFreeQueues, nullptr, k26),
+             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Deprecated,
+                                 zero_copy<u::MemBufCopy64zcDeprecated>))),
+        only(k30, k30,
+             by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64,
+                                 zero_copy<u::MemBufCopy64zc>))),
+        on_device("H2T_DMA_ALLOC_QUEUES", u::kH2tDmaAllocQueues, alloc_queues, k26),
+        on_device("H2T_DMA_FREE_QUEUES", u::kH2tDmaFreeQueues, free_queues, k26),
         on_device("POWER_PROFILE", u::kPowerProfile, nullptr, k26),
         on_device("METRICS_CTRL", u::kMetricsCtrl, nullptr, k26),
-        on_device("MEM_BUF_ZEROCOPY64_BATCHES", u::kMemBufZerocopy64Batches, nullptr, k26),
+        on_device("MEM_BUF_ZEROCOPY64_BATCHES", u::kMemBufZerocopy64Batches, zero_copy_batches,
+                  k26),
         on_device("THROTTLING_NOTIFICATIONS", u::kThrottlingNotifications, nullptr, k26),
         only(k26, k30, by_number(on_both("GET_VA_PLACEMENT", u::kGetVaPlacement, nullptr))),
         on_device("GET_PERFORMANCE_PROFILE", u::kGetPerformanceProfile, nullptr, k30),
-        on_device("DMA_QUEUE_INIT_BATCH", u::kDmaQueueInitBatch, nullptr),
+        on_device("DMA_QUEUE_INIT_BATCH", u::kDmaQueueInitBatch, dma_queue_init_batch),
         on_device("AVAILABLE_PERF_PROFILES", u::kAvailablePerfProfiles, nullptr, k30),
-        on_device("GET_ASYNC_H2T_DMA_COMPL_QUEUES", u::kGetAsyncH2tDmaComplQueues, nullptr, k30),
+        on_device("GET_ASYNC_H2T_DMA_COMPL_QUEUES", u::kGetAsyncH2tDmaComplQueues,
+                  completion_queues, k30),
         on_both("HOST_MEM_PIN", u::kHostMemPin, nullptr, k30),
         on_both("HOST_MEM_UNPIN", u::kHostMemUnpin, nullptr, k30),
         on_both("DMABUF_FD_V2", u::kDmabufFdV2, nullptr, k30),

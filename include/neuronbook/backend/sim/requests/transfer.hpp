@@ -14,6 +14,7 @@
 #include "neuronbook/backend/sim/requests/bounds.hpp"
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/sim/requests/copy.hpp"
+#include "neuronbook/backend/sim/requests/engine_use.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
@@ -45,17 +46,17 @@ std::int64_t fill_chunk(Call& call) {
     const auto* chunk = call.device.named(ask.mem_handle);
     if (chunk == nullptr) return bad_handle(call);
     if (!in_bounds(call, *chunk, ask.offset, ask.size)) return bad_range(call);
-    auto& ring = call.device.ring_of(*chunk);
+    auto& queue = call.device.queue_of(*chunk);
     auto& buffer = call.device.fill_buffer;
     buffer.resize(kPiece);
     const std::uint64_t size = ask.size;
     std::memset(buffer.data(), static_cast<unsigned char>(ask.value), std::min(size, kPiece));
-    if (const auto answer = ring.run(1)) return answer;
+    if (const auto answer = run_engine(call, queue, 1)) return answer;
     auto* bytes = engine_bytes(call, *chunk, ask.offset, size);
     const auto first = size == 0 ? kPiece : std::min(size, kPiece);
     if (bytes != nullptr) std::memcpy(bytes, buffer.data(), first);
     if (size <= kPiece) return 0;
-    if (const auto answer = ring.run(pieces_of(size - kPiece))) return answer;
+    if (const auto answer = run_engine(call, queue, pieces_of(size - kPiece))) return answer;
     for (auto done = kPiece; bytes != nullptr && done < size; done += kPiece)
         std::memcpy(bytes + done, bytes, std::min(kPiece, size - done));
     return 0;
@@ -93,6 +94,22 @@ void move_chunk(Call& call, const Ends& ends, const Form& ask, std::uint64_t mos
     move_pieces(to, from, size == 0 ? kPiece : size);
 }
 
+/// What a numbered copy says when it is done. It goes behind what is queued already, on the default
+/// queue of the end on the device, of the source when both are.
+[[nodiscard]] inline std::int64_t tell_copied(Call& call, const Ends& ends, std::uint64_t sequence,
+                                              const void* context) {
+    const auto core = (ends.from->on_host() ? ends.to : ends.from)->core;
+    auto& queue = call.device.engines.default_of(core);
+    if (!queue.serves(core)) return -ENOENT;
+    if (!queue.completions.has_room(1)) {
+        queue.completions.drain();
+        return -EBUSY;
+    }
+    const auto due = std::max(call.now, queue.completions.busy_until());
+    queue.completions.add({sequence, 0, Call::address_of(context), due, 1});
+    return 0;
+}
+
 /// All forms. The ring is that of the end on the device, of the destination when both are.
 template <class Form>
 std::int64_t copy_chunk(Call& call) {
@@ -101,40 +118,70 @@ std::int64_t copy_chunk(Call& call) {
     const auto ends = find_ends(call, ask);
     if (ends.error != 0) return ends.error;
     const bool by_source = ends.to->on_host() && !ends.from->on_host();
-    auto& ring = call.device.ring_of(by_source ? *ends.from : *ends.to);
-    if (const auto answer = ring.run(pieces_of(ask.size))) return answer;
+    auto& queue = call.device.queue_of(by_source ? *ends.from : *ends.to);
+    if (const auto answer = run_engine(call, queue, pieces_of(ask.size))) return answer;
     move_chunk(call, ends, ask, ~std::uint64_t{0});
     if constexpr (requires { ask.sequence_num; })
-        if (ask.sequence_num != 0)
-            call.state.journal.unmodelled.add("MEM_COPY64: completion entry of a numbered copy");
+        if (ask.sequence_num != 0) return tell_copied(call, ends, ask.sequence_num, ask.context);
     return 0;
 }
 
-/// The ring of copies that are not waited for at once: of the source when both ends are on the
+/// The queue of copies that are not waited for at once: of the source when both ends are on the
 /// device.
-[[nodiscard]] inline TransferRing& async_ring(Call& call, const Ends& ends) {
-    return call.device.ring_of(ends.from->on_host() ? *ends.to : *ends.from);
+[[nodiscard]] inline CopyQueue& async_queue(Call& call, const Ends& ends) {
+    return call.device.queue_of(ends.from->on_host() ? *ends.to : *ends.from);
 }
 
-/// Both forms. The bytes move before the answer, so a copy is never seen under way.
+/// Waits for a copy that was started. 0, kWaits, or the answer to a timeout.
+[[nodiscard]] inline std::int64_t await_copy(Call& call, TransferRing& ring, std::uint32_t handle) {
+    const bool ends = ring.ends(handle);
+    if (!ends && !call.resumed)
+        return wait_until(call, given_up(call, call.now, ring.pieces(handle), Waited::Later));
+    ring.wait(handle);
+    return ends ? 0 : timed_out(call);
+}
+
+/// Starts a copy after `previous`, which is then waited for. The bytes move before the answer, so a
+/// copy is never seen under way.
+template <class Form>
+std::int64_t start_copy(Call& call, const Ends& ends, Form& ask) {
+    auto& queue = async_queue(call, ends);
+    auto& ring = queue.ring;
+    const auto previous = ask.pwait_handle;
+    const bool chained = previous != TransferRing::kStartOfChain;
+    const bool hangs = call.device.faults.copies_hang;
+    if (is_locked(call, queue)) return Call::kWaits;
+    use_queue(call, queue);
+    // a wait for the previous copy comes first, so that the start happens once
+    if (chained && ring.waits_for(previous) && !ring.ends(previous) && !call.resumed)
+        return await_copy(call, ring, previous);
+    const auto before = ring.taken();
+    const auto handle = ring.start(pieces_of(ask.size), previous, !hangs);
+    // a copy refused for its size is refused after its first batch was started
+    const bool cut = handle == -EINVAL && ring.taken() != before;
+    if ((cut || handle >= 0) && !hangs)
+        move_chunk(call, ends, ask, cut ? TransferRing::kMostPieces * kPiece : ask.size);
+    if (handle < 0) return handle;
+    ask.wait_handle = static_cast<std::uint32_t>(handle);
+    return chained ? await_copy(call, ring, previous) : 0;
+}
+
+/// Both forms.
 template <class Form>
 std::int64_t copy_async(Call& call) {
     Form ask;
     if (const auto answer = call.copy_in(ask)) return answer;
     const auto ends = find_ends(call, ask);
     if (ends.error != 0) return ends.error;
-    const auto previous = ask.pwait_handle;
-    if (previous > 2 && previous != TransferRing::kStartOfChain) return -EINVAL;
-    auto& ring = async_ring(call, ends);
-    const auto pieces = pieces_of(ask.size);
-    const auto before = ring.taken();
-    const auto handle = previous == 0 ? ring.run(pieces) : ring.start(pieces, previous);
-    // a copy refused for its size is refused after its first batch was started
-    const bool cut = handle == -EINVAL && ring.taken() != before;
-    if (cut || handle >= 0)
-        move_chunk(call, ends, ask, cut ? TransferRing::kMostPieces * kPiece : ask.size);
-    if (handle < 0) return handle;
-    ask.wait_handle = static_cast<std::uint32_t>(handle);
+    if (ask.pwait_handle > 2 && ask.pwait_handle != TransferRing::kStartOfChain) return -EINVAL;
+    if (ask.pwait_handle == 0) {
+        if (const auto answer = run_engine(call, async_queue(call, ends), pieces_of(ask.size)))
+            return answer;
+        move_chunk(call, ends, ask, ask.size);
+        ask.wait_handle = 0;
+    } else if (const auto answer = start_copy(call, ends, ask)) {
+        return answer;
+    }
     return short_copy(call, static_cast<std::uint64_t>(call.copy_out(ask)));
 }
 
@@ -143,10 +190,10 @@ inline std::int64_t copy_async_wait(Call& call) {
     if (const auto answer = call.copy_in(ask)) return answer;
     const auto ends = find_ends(call, ask.src_mem_handle, ask.dst_mem_handle);
     if (ends.error != 0) return ends.error;
-    auto& ring = async_ring(call, ends);
-    if (!ring.waits_for(ask.pwait_handle)) return -EINVAL;
-    ring.wait(ask.pwait_handle);
-    return 0;
+    auto& queue = async_queue(call, ends);
+    if (!queue.ring.waits_for(ask.pwait_handle)) return -EINVAL;
+    if (is_locked(call, queue)) return Call::kWaits;
+    return await_copy(call, queue.ring, ask.pwait_handle);
 }
 
 } // namespace sim
