@@ -3,13 +3,17 @@
 """Run one suite of the probe against the simulated kernel; its answers must be the real driver's.
 
     run.py PROBE SUITE --transcript FILE --instance NAME --driver VERSION [--part N] [--except WORD]
+           [--faults NAME] [--until WORD]
 
 --except leaves out lines, on both sides, that contain WORD: what the model does not serve yet.
+--until ends a recorded section before the first line that contains WORD: what follows was another
+run. --faults says what is wrong with the device: copies_hang.
 """
 
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,9 +35,12 @@ def main():
     parser.add_argument("--driver", required=True)
     parser.add_argument("--part", default="1")
     parser.add_argument("--except", dest="excluded", action="append", default=[])
+    parser.add_argument("--faults", default="")
+    parser.add_argument("--until")
     args = parser.parse_args()
 
-    environment = dict(os.environ, NDPROBE_INSTANCE=args.instance, NDPROBE_DRIVER=args.driver)
+    environment = dict(os.environ, NDPROBE_INSTANCE=args.instance, NDPROBE_DRIVER=args.driver,
+                       NDPROBE_FAULTS=args.faults)
     run = subprocess.run([args.probe, args.suite], env=environment, capture_output=True,
                          text=True, errors="replace", timeout=300)
     sys.stderr.write(run.stderr)
@@ -44,6 +51,8 @@ def main():
         output = pathlib.Path(folder) / "output"
         transcript = pathlib.Path(folder) / "transcript"
         output.write_text(without(run.stdout, args.excluded))
+        if args.until:
+            recorded = re.sub(f"^(.*{re.escape(args.until)})", r"====\n\1", recorded, flags=re.M)
         transcript.write_text(without(recorded, args.excluded))
         return subprocess.run([sys.executable, COMPARE, args.suite, output, "--part", args.part,
                                "--transcript", transcript], check=False).returncode

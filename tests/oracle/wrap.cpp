@@ -3,8 +3,8 @@
 //
 // The linker's --wrap sends open, close, ioctl, mmap and access here; whatever is not about
 // a Neuron node or a file of the driver goes on to the real call. NDPROBE_INSTANCE and
-// NDPROBE_DRIVER choose the machine. With NDPROBE_NOTES set, what the kernel noted is printed to
-// stderr at the end.
+// NDPROBE_DRIVER choose the machine, NDPROBE_FAULTS=copies_hang what is wrong with it. With
+// NDPROBE_NOTES set, what the kernel noted is printed to stderr at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,6 +37,7 @@ SimKernel& kernel() {
         options.instance = setting("NDPROBE_INSTANCE", options.instance);
         options.driver_version = setting("NDPROBE_DRIVER", options.driver_version);
         options.poison = true;
+        options.faults.copies_hang = setting("NDPROBE_FAULTS", "") == "copies_hang";
         auto result = SimKernel::make(options);
         if (!result) {
             const auto text = result.error().text.view();
