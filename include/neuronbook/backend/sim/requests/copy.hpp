@@ -29,6 +29,12 @@ inline constexpr std::uint64_t kBounce = 65536;
     return call.machine().at_least(Release::V2_30_2) ? -EFAULT : static_cast<std::int64_t>(missing);
 }
 
+/// What is missing of the piece in which a copy of `size` bytes ended early.
+[[nodiscard]] constexpr std::uint64_t missing_of_piece(std::uint64_t moved, std::uint64_t size) {
+    const auto piece = moved / kBounce * kBounce;
+    return std::min(kBounce, size - piece) - (moved - piece);
+}
+
 /// Device chunks: through the bounce buffer and the ring, piece by piece. A piece that the caller's
 /// memory gives only in part does not reach the device at all. As a ring is after a piece what it
 /// was before, one look at it does for all of them.
@@ -38,23 +44,19 @@ inline std::int64_t copy_to_device(Call& call, std::byte* to, std::uint64_t from
         return short_copy(call,
                           call.user.read(to, from, size) == size ? 0 : std::min(kBounce, size));
     std::vector<std::byte> bounce(std::min(size, kBounce));
-    for (std::uint64_t done = 0; done < size;) {
+    for (std::uint64_t done = 0; done < size; done += bounce.size()) {
         const auto piece = std::min(kBounce, size - done);
         const auto moved = call.user.read(bounce.data(), from + done, piece);
         if (moved != piece) return short_copy(call, piece - moved);
         std::memcpy(to + done, bounce.data(), piece);
-        done += piece;
     }
     return 0;
 }
 
-/// What is missing counts within its piece.
 inline std::int64_t copy_from_device(Call& call, std::uint64_t to, const std::byte* from,
                                      std::uint64_t size) {
     const auto moved = call.user.write(to, from, size);
-    if (moved == size) return 0;
-    const auto piece = moved / kBounce * kBounce;
-    return short_copy(call, std::min(kBounce, size - piece) - (moved - piece));
+    return short_copy(call, moved == size ? 0 : missing_of_piece(moved, size));
 }
 
 /// Both forms. On device memory the size is cut to 32 bits, silently and in every release.
