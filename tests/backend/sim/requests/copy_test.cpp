@@ -137,3 +137,24 @@ TEST_CASE("a new chunk holds poison at its ends and freed memory keeps its bytes
     process.copy_out(process.allocate(16384), bytes.data(), bytes.size());
     CHECK(bytes[5000] == pattern(16384)[5000]);
 }
+
+TEST_CASE("a copy on device memory needs 64 KiB of host memory for a moment", "[sim][copy]") {
+    SimOptions options;
+    options.host_memory = Bytes{1u << 20};
+    const auto kernel = std::move(*SimKernel::make(options));
+    Process process(*kernel);
+    const auto device = process.allocate(4096);
+    const auto host = process.allocate_host(4096);
+    char byte = 'x';
+    CHECK(process.copy_in(device, &byte, 1) == 0);
+    char text[32] = {};
+    CHECK(kernel->read_file("/sys/devices/virtual/neuron_device/neuron0/stats/memory_usage/"
+                            "host_mem/driver_memory/present",
+                            text) > 0);
+    CHECK(std::string(text) == "65536\n");
+    while (process.allocate_host(4096) != 0) {}
+    CHECK(process.copy_in(device, &byte, 1) == -ENOMEM);
+    CHECK(process.copy_out(device, &byte, 1) == -ENOMEM);
+    CHECK(process.copy_in(host, &byte, 1) == 0);
+    CHECK(process.copy_in(device, &byte, 0) == 0);
+}

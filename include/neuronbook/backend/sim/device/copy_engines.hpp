@@ -28,6 +28,7 @@ enum class QueueUse : std::uint8_t { None, Default, Copy, Service };
 struct OwnChunk {
     std::uint32_t index = Chunk::kNone;
     std::uint64_t pa = 0;
+    std::uint64_t size = 0;
 };
 
 struct CopyQueue {

@@ -159,13 +159,15 @@ public:
         fill_in(chunks[index], ask, *piece, size);
         chunks[index].lifetime = Lifetime::Device;
         counters.add(true, kCategory, core, size);
-        return {index, piece->pa};
+        return {index, piece->pa, size};
     }
 
     /// Whether nobody freed it by a handle.
     [[nodiscard]] bool holds(const OwnChunk& own) const {
-        return own.index != Chunk::kNone && chunks[own.index].pa == own.pa &&
-               chunks[own.index].pid == 0 && chunks[own.index].lifetime == Lifetime::Device;
+        if (own.index == Chunk::kNone) return false;
+        const auto& chunk = chunks[own.index];
+        return chunk.pa == own.pa && chunk.size == own.size && chunk.pid == 0 &&
+               chunk.lifetime == Lifetime::Device;
     }
     void free_own(OwnChunk& own) {
         if (holds(own)) free(own.index);
@@ -175,7 +177,7 @@ public:
         if (holds(own)) chunks[own.index].handle = handles.add(own.index);
     }
     [[nodiscard]] std::byte* bytes_of(const OwnChunk& own) {
-        return holds(own) ? memory.at(own.pa, chunks[own.index].size) : nullptr;
+        return holds(own) ? memory.at(own.pa, own.size) : nullptr;
     }
 
     /// Index of the chunk that contains an address, or Chunk::kNone.

@@ -59,6 +59,22 @@ inline std::int64_t copy_from_device(Call& call, std::uint64_t to, const std::by
     return short_copy(call, moved == size ? 0 : missing_of_piece(moved, size));
 }
 
+/// The bounce buffer of a call. It is charged to a core while it is there.
+class Bounce {
+public:
+    Bounce(Device& device, std::uint32_t core)
+        : device_(device), own_(device.allocate_own(kBounce, core)) {}
+    Bounce(const Bounce&) = delete;
+    Bounce& operator=(const Bounce&) = delete;
+    ~Bounce() { device_.free_own(own_); }
+
+    [[nodiscard]] bool is_there() const { return own_.index != Chunk::kNone; }
+
+private:
+    Device& device_;
+    OwnChunk own_;
+};
+
 /// Both forms. On device memory the size is cut to 32 bits, silently and in every release.
 template <class Form>
 std::int64_t buf_copy(Call& call) {
@@ -76,7 +92,10 @@ std::int64_t buf_copy(Call& call) {
     if (chunk->on_host())
         return short_copy(call, size - (inward ? call.user.read(bytes, buffer, size)
                                                : call.user.write(buffer, bytes, size)));
-    if (const auto answer = run_engine(call, call.device.queue_of(*chunk), 1)) {
+    auto& queue = call.device.queue_of(*chunk);
+    const Bounce bounce(call.device, chunk->core); // a chunk's address does not outlive this
+    if (!bounce.is_there()) return -ENOMEM;
+    if (const auto answer = run_engine(call, queue, 1)) {
         // the driver reads the first piece before it looks at the ring
         std::vector<std::byte> first(inward ? std::min(size, kBounce) : 0);
         const auto moved = inward ? call.user.read(first.data(), buffer, first.size()) : 0;

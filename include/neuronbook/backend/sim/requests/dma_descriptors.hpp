@@ -61,6 +61,10 @@ std::int64_t copy_descriptors(Call& call) {
     const auto size = std::uint64_t{ask.num_descs} * kDescriptor;
     if (chunk == nullptr || !in_bounds(call, *chunk, ask.offset, size)) return -EINVAL;
     auto* to = bytes_of(call, *chunk, ask.offset, size);
+    const bool on_host = chunk->on_host();
+    auto& queue = call.device.queue_of(*chunk);
+    const Bounce bounce(call.device, chunk->core); // a chunk's address does not outlive this
+    if (!bounce.is_there()) return -ENOMEM;
     std::vector<std::byte> piece;
     for (std::uint64_t done = 0; to != nullptr && done < size; done += piece.size()) {
         piece.resize(std::min(kBounce, size - done));
@@ -68,9 +72,8 @@ std::int64_t copy_descriptors(Call& call) {
             call.user.read(piece.data(), Call::address_of(ask.buffer) + done, piece.size());
         if (moved != piece.size()) return short_copy(call, piece.size() - moved);
         if (const auto answer = check_descriptors(call, piece, ask.queue_type)) return answer;
-        if (!chunk->on_host())
-            if (const auto answer = run_engine(call, call.device.queue_of(*chunk), 1))
-                return answer;
+        if (!on_host)
+            if (const auto answer = run_engine(call, queue, 1)) return answer;
         std::memcpy(to + done, piece.data(), piece.size());
     }
     return 0;
