@@ -170,8 +170,7 @@ private:
     /// For who only looks: what has ended by now shows.
     void let_time_pass() const {
         last_seen_ = std::max(last_seen_, now());
-        for (auto& device : state_.devices)
-            sim::settle_resets(device, state_.machine, last_seen_);
+        for (auto& device : state_.devices) sim::settle_resets(device, state_.machine, last_seen_);
     }
 
     static Answer say(std::int64_t value) {

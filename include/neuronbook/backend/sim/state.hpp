@@ -23,7 +23,7 @@ struct State {
     explicit State(const MachineSpec& what) : machine(what) {
         devices.reserve(machine.devices());
         for (std::uint32_t i = 0; i < machine.devices(); ++i)
-            load(devices.emplace_back(machine, i), machine);
+            load_device(devices.emplace_back(machine, i), machine);
     }
 
     MachineSpec machine;

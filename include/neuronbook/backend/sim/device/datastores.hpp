@@ -22,9 +22,9 @@ public:
     static constexpr std::uint64_t kSize = 262144;
 
     struct Entry {
-        std::int32_t pid = 0;       ///< 0: free
-        std::uint64_t cleared = 0;  ///< when it was last given back; 0: nobody had it yet
-        std::uint64_t pa = 0;       ///< 0: the host had no memory for it
+        std::int32_t pid = 0;      ///< 0: free
+        std::uint64_t cleared = 0; ///< when it was last given back; 0: nobody had it yet
+        std::uint64_t pa = 0;      ///< 0: the host had no memory for it
     };
 
     /// At load. Requires: fewer than kCount so far.

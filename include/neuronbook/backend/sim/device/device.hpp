@@ -53,8 +53,8 @@ struct Ask {
 class Device {
 public:
     Device(const MachineSpec& machine, std::uint32_t index)
-        : faults(machine.faults()), rings(machine.cores()), registers(machine, index), index_(index),
-          poison_(machine.poison()),
+        : faults(machine.faults()), rings(machine.cores()), registers(machine, index),
+          index_(index), poison_(machine.poison()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
                 machine.host_memory().count() / kPage.count() * kPage.count()) {
         const auto& geometry = machine.geometry();
@@ -101,8 +101,8 @@ public:
 
     /// The checks of every allocation form in the driver's order, then the memory. The index of the
     /// new chunk, or minus an errno. Requires: `slot` is attached, if the chunk is to go with it.
-    std::int64_t allocate(const Ask& ask, std::uint32_t slot,
-                          Lifetime lifetime = Lifetime::Process, Naming naming = Naming::AtOnce) {
+    std::int64_t allocate(const Ask& ask, std::uint32_t slot, Lifetime lifetime = Lifetime::Process,
+                          Naming naming = Naming::AtOnce) {
         constexpr std::uint64_t kInt64Max = (std::uint64_t{1} << 63) - 1;
         if (ask.size > kInt64Max) return -EINVAL;
         const auto size = whole_pages(Bytes{ask.size})->count();
@@ -217,7 +217,11 @@ private:
 
     /// At load. What they take is part of kOwnHostMemory.
     void add_datastores() {
-        const Ask ask{Datastores::kSize, 0, true, 0, 0,
+        const Ask ask{Datastores::kSize,
+                      0,
+                      true,
+                      0,
+                      0,
                       static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost)};
         for (std::uint32_t i = 0; i < Datastores::kCount; ++i) {
             const auto index = chunks.add();

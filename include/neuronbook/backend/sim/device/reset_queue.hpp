@@ -84,8 +84,7 @@ public:
         const auto is_its = [pid](const Request& request) { return request.pid == pid; };
         const bool pending =
             std::any_of(waiting_.begin(), waiting_.end(), is_its) ||
-            (running_ &&
-             std::any_of(running_->requests.begin(), running_->requests.end(), is_its));
+            (running_ && std::any_of(running_->requests.begin(), running_->requests.end(), is_its));
         return pending ? Outcome::Pending : Outcome::Unknown;
     }
 

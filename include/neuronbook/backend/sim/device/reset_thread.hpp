@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What resets do to a device: at once, and when they end.
-// Owns: both moments, how long a reset takes. Does not own: who waits for one (requests/resets.hpp).
-// Layer: backend (simulated kernel).   Source: driver-abi.md 5.9, 12 (measured: parts 1, 5 and 6)
+// Owns: both moments, how long a reset takes. Does not own: who waits for one
+// (requests/resets.hpp). Layer: backend (simulated kernel).   Source: driver-abi.md 5.9, 12
+// (measured: parts 1, 5 and 6)
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,7 @@ inline constexpr std::uint32_t kWholeDevice = uapi::kNcMapDevice;
 
 /// The driver loads and resets the device. A reset that goes well is over before anybody asks; one
 /// that does not has just begun.
-inline void load(Device& device, const MachineSpec& machine) {
+inline void load_device(Device& device, const MachineSpec& machine) {
     if (machine.no_reset()) return;
     std::fill_n(device.reset_requests.begin(), machine.cores(), 1);
     auto pace = reset_pace(device, machine);
@@ -75,8 +76,7 @@ inline void settle_resets(Device& device, const MachineSpec& machine, Nanosecond
                                              std::uint32_t map) {
     std::uint32_t count = 0;
     for (std::uint32_t core = 0; core < kMaxCoresPerDevice; ++core)
-        if (is_in(map, core))
-            count += device.notifications.count(core, top_sps_of_core(machine));
+        if (is_in(map, core)) count += device.notifications.count(core, top_sps_of_core(machine));
     return count;
 }
 

@@ -44,9 +44,10 @@ public:
             if (start >= end) continue;
             const auto whole = (end - start + kPage.count() - 1) & ~(kPage.count() - 1);
             auto* first = bytes - (address - start);
-            for_each_run(file, start, whole, Run::Hole, [&](std::uint64_t at, std::uint64_t length) {
-                write(first + (at - start), length, pattern.word);
-            });
+            for_each_run(file, start, whole, Run::Hole,
+                         [&](std::uint64_t at, std::uint64_t length) {
+                             write(first + (at - start), length, pattern.word);
+                         });
         }
     }
 

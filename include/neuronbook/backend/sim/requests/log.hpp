@@ -28,8 +28,8 @@ inline std::int64_t printk(Call& call) {
         return -EBADMSG;
     }
     std::array<char, kMost> text{};
-    const auto missing = ask.size - call.user.read(text.data(), Call::address_of(ask.buffer),
-                                                   ask.size);
+    const auto missing =
+        ask.size - call.user.read(text.data(), Call::address_of(ask.buffer), ask.size);
     if (missing != 0)
         return call.machine().at_least(Release::V2_30_2) ? -EFAULT
                                                          : static_cast<std::int64_t>(missing);

@@ -50,8 +50,7 @@ inline std::int64_t check_queue(const MachineSpec& machine, QueueAsk& ask, std::
 /// A chunk that outlives its process; its index, or minus an errno.
 inline std::int64_t allocate_queue(Call& call, const QueueAsk& ask) {
     const bool of_core = ask.key.device == uapi::NqDeviceType::NeuronCore;
-    const auto core =
-        of_core ? ask.key.owner : ask.key.owner / top_sps_of_core(call.machine());
+    const auto core = of_core ? ask.key.owner : ask.key.owner / top_sps_of_core(call.machine());
     const auto category =
         ask.on_host ? uapi::MemCategory::NotificationHost : uapi::MemCategory::NotificationDevice;
     return call.device.allocate({ask.size, ask.on_host ? 0 : ask.size, ask.on_host, ask.hbm, core,
@@ -73,8 +72,10 @@ inline NotificationQueue* set_up_queue(Call& call, const QueueAsk& ask, std::int
         error = made;
         return nullptr;
     }
-    if (queue == nullptr) queue = &device.notifications.add({.key = ask.key});
-    else if (!queue->freed) device.free(queue->chunk, call.slot());
+    if (queue == nullptr)
+        queue = &device.notifications.add({.key = ask.key});
+    else if (!queue->freed)
+        device.free(queue->chunk, call.slot());
     const auto index = static_cast<std::uint32_t>(made);
     auto& chunk = device.chunks[index];
     chunk.kept = true;
@@ -94,12 +95,12 @@ std::int64_t notifications_init_v2(Call& call) {
     constexpr std::uint64_t kNotMapped = ~std::uint64_t{0};
     Form form;
     if (const auto answer = call.copy_in(form)) return answer;
-    QueueAsk ask{{static_cast<uapi::NqDeviceType>(form.nq_dev_type), form.nq_dev_id,
-                  form.engine_index},
-                 form.size,
-                 form.on_host_memory != 0,
-                 form.hbm_index,
-                 false};
+    QueueAsk ask{
+        {static_cast<uapi::NqDeviceType>(form.nq_dev_type), form.nq_dev_id, form.engine_index},
+        form.size,
+        form.on_host_memory != 0,
+        form.hbm_index,
+        false};
     if constexpr (requires { form.force_alloc_mem; }) ask.force = form.force_alloc_mem != 0;
     if (const auto answer = check_queue(call.machine(), ask, form.nq_type)) return answer;
     std::int64_t error = 0;
@@ -115,8 +116,8 @@ std::int64_t notifications_init_v2(Call& call) {
 inline std::int64_t notifications_init_v1(Call& call) {
     uapi::NotificationsInitV1 form;
     if (const auto answer = call.copy_in(form)) return answer;
-    QueueAsk ask{{uapi::NqDeviceType::NeuronCore, form.nc_id, form.engine_index}, form.size, true,
-                 0, false};
+    QueueAsk ask{
+        {uapi::NqDeviceType::NeuronCore, form.nc_id, form.engine_index}, form.size, true, 0, false};
     if (const auto answer = check_queue(call.machine(), ask, form.nq_type)) return answer;
     std::int64_t error = 0;
     const auto* queue = set_up_queue(call, ask, error);

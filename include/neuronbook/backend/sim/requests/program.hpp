@@ -109,10 +109,9 @@ std::int64_t program_engine(Call& call) {
     auto* bytes = device.memory.at(chunk.pa, ask.size);
     std::int64_t answer = bytes == nullptr ? -ENOMEM : 0;
     if (answer == 0)
-        answer = short_copy(call, ask.size - call.user.read(bytes,
-                                                            Call::address_of(ask.buffer) +
-                                                                ask.offset,
-                                                            ask.size));
+        answer = short_copy(
+            call,
+            ask.size - call.user.read(bytes, Call::address_of(ask.buffer) + ask.offset, ask.size));
     if (answer == 0) answer = device.ring_of(chunk).run(pieces_of(ask.size));
     if (answer == 0) write_program(device, *window, start->count(), bytes, ask.size);
     device.free(bounce, call.slot());

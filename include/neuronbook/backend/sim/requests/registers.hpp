@@ -32,8 +32,7 @@ std::int64_t read_list(Call& call, std::vector<T>& list, const T* from, std::uin
     if (count == 0) return 0;
     const auto missing = size - call.user.read(list.data(), Call::address_of(from), size);
     if (missing == 0) return 0;
-    return call.machine().at_least(Release::V2_30_2) ? -EFAULT
-                                                     : static_cast<std::int64_t>(missing);
+    return call.machine().at_least(Release::V2_30_2) ? -EFAULT : static_cast<std::int64_t>(missing);
 }
 
 /// Whether the driver reads a register there. 2.24 reads whatever it is told to.

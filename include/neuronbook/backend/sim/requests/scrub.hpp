@@ -63,8 +63,9 @@ inline std::int64_t scrub_start(Call& call) {
     scrub = Scrub{};
     const auto slot = call.slot();
     if (slot == AttachSlots::kNone) {
-        call.state.journal.crashes.add("scrub by a process that is not attached: assertion with the "
-                                       "device's pool lock held");
+        call.state.journal.crashes.add(
+            "scrub by a process that is not attached: assertion with the "
+            "device's pool lock held");
         return -EPERM;
     }
     if (const auto answer = hold_for_scrub(call, scrub, ask.nc_id, slot)) {
@@ -84,9 +85,9 @@ inline std::int64_t scrub_start(Call& call) {
     constexpr std::uint64_t kPiece64 = 65536;
     constexpr std::uint64_t kShare = 200;
     const auto pieces = machine.geometry().hbm_size.count() / kScrubEngines / kPiece64;
-    const std::uint64_t tries = machine.is(Architecture::Sunda)             ? 400
+    const std::uint64_t tries = machine.is(Architecture::Sunda)      ? 400
                                 : machine.at_least(Release::V2_30_2) ? 800
-                                                                            : 200;
+                                                                     : 200;
     return {pieces * tries * 100'000 / kShare};
 }
 
