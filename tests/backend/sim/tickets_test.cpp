@@ -18,9 +18,10 @@ Request with(Request request, std::uint64_t ticket) {
 TEST_CASE("a ticket is good for its process and its request alone", "[sim][tickets]") {
     Tickets tickets;
     const Request request{IoctlRequest{7, 0x40, 0x1000}};
-    const auto ticket = tickets.give({5, false}, request, {123});
+    const auto ticket = tickets.give({5, false}, request, {{123}, {100}});
     REQUIRE(tickets.find({5, false}, with(request, ticket)) != nullptr);
-    CHECK(tickets.find({5, false}, with(request, ticket))->count == 123);
+    CHECK(tickets.find({5, false}, with(request, ticket))->until.count == 123);
+    CHECK(tickets.find({5, false}, with(request, ticket))->since.count == 100);
     CHECK(tickets.find({5, true}, with(request, ticket)) != nullptr); // the same process
     CHECK(tickets.find({6, false}, with(request, ticket)) == nullptr);
     CHECK(tickets.find({5, false}, with({IoctlRequest{8, 0x40, 0x1000}}, ticket)) == nullptr);

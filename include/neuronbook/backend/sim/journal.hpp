@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,24 @@ private:
     std::vector<std::string> texts_;
 };
 
+/// Lines in the order they came, the newest kMost of them. Not thread-safe.
+class LogLines {
+public:
+    static constexpr std::size_t kMost = 1000;
+
+    void add(std::string line) {
+        if (lines_.size() == kMost) lines_.pop_front();
+        lines_.push_back(std::move(line));
+    }
+
+    [[nodiscard]] std::vector<std::string> lines() const { return {lines_.begin(), lines_.end()}; }
+
+private:
+    std::deque<std::string> lines_;
+};
+
 struct Journal {
+    LogLines log;
     Notes unknown;
     Notes unmodelled;
     Notes crashes;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "neuronbook/backend/sim/census.hpp"
+#include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/lifecycle.hpp"
 #include "neuronbook/backend/sim/options.hpp"
@@ -54,14 +55,17 @@ public:
     /// Serves one request of a caller whose memory is `user`, at time `now` of the front's clock.
     Answer submit(const Caller& caller, const Request& request, UserMemory& user, Nanoseconds now) {
         const std::lock_guard lock(mutex_);
-        const auto* until = tickets_.find(caller, request);
-        const bool resumed = until != nullptr;
-        if (resumed && now < *until) return wait_until(*until, request.ticket);
-        if (resumed) tickets_.drop(request.ticket);
+        const auto* ticket = tickets_.find(caller, request);
+        if (ticket != nullptr && now < ticket->until)
+            return wait_until(ticket->until, request.ticket);
+        const sim::Resumed resumed{ticket != nullptr, ticket != nullptr ? ticket->since : now};
+        if (resumed.again) tickets_.drop(request.ticket);
+        last_seen_ = std::max(last_seen_, now);
         auto answer =
             std::visit([&](const auto& what) { return serve(caller, what, user, now, resumed); },
                        request.what);
-        if (answer.waits) answer.ticket = tickets_.give(caller, request, answer.until);
+        if (answer.waits)
+            answer.ticket = tickets_.give(caller, request, {answer.until, resumed.since});
         return answer;
     }
 
@@ -69,6 +73,7 @@ public:
     /// not modelled.
     std::int64_t read_file(std::string_view path, std::span<char> buffer) const {
         const std::lock_guard lock(mutex_);
+        let_time_pass();
         const auto text = sim::file_content(state_, path);
         if (!text) return -ENOENT;
         const auto size = std::min(text->size(), buffer.size());
@@ -147,6 +152,12 @@ public:
         return state_.journal.crashes.texts();
     }
 
+    /// What the kernel's log would show of requests that write to it, the newest thousand lines.
+    [[nodiscard]] std::vector<std::string> log() const {
+        const std::lock_guard lock(mutex_);
+        return state_.journal.log.lines();
+    }
+
     [[nodiscard]] const sim::MachineSpec& machine() const noexcept { return state_.machine; }
 
 private:
@@ -155,6 +166,12 @@ private:
     static std::uint32_t next_serial() noexcept {
         static std::atomic<std::uint32_t> made{0};
         return made.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    /// For who only looks: what has ended by now shows.
+    void let_time_pass() const {
+        last_seen_ = std::max(last_seen_, now());
+        for (auto& device : state_.devices) sim::settle_resets(device, state_.machine, last_seen_);
     }
 
     static Answer say(std::int64_t value) {
@@ -171,17 +188,22 @@ private:
         return answer;
     }
 
-    Answer serve(const Caller& caller, const OpenRequest& ask, UserMemory&, Nanoseconds, bool) {
+    Answer serve(const Caller& caller, const OpenRequest& ask, UserMemory&, Nanoseconds now,
+                 const sim::Resumed&) {
         const auto device = sim::node(state_, ask.path);
         if (!device) return say(-ENOENT);
+        sim::settle_resets(state_.devices[*device], state_.machine, now);
+        const auto pause = sim::pause_before_open(state_, *device, ask.access, now);
+        if (pause > now) return wait_until(pause);
         return say(sim::open_file(state_, *device, ask.access, caller));
     }
 
     Answer serve(const Caller& caller, const IoctlRequest& ask, UserMemory& user, Nanoseconds now,
-                 bool resumed) {
+                 const sim::Resumed& resumed) {
         const auto* file = state_.files.find(ask.file);
         if (file == nullptr) return say(-EBADF);
         auto& device = state_.devices[file->device];
+        sim::settle_resets(device, state_.machine, now);
         const auto* service = sim::find_service(ask.word, state_.machine.release());
         if (service == nullptr) {
             state_.journal.note_unknown(ask.word);
@@ -198,29 +220,33 @@ private:
             state_.journal.unmodelled.add(std::string{service->name});
             return say(-EINVAL);
         }
-        sim::Call call{state_, device, *file, caller, user, ask.word, ask.argument, now, resumed};
+        sim::Call call{state_,   device,       *file, caller,        user,
+                       ask.word, ask.argument, now,   resumed.again, resumed.since};
         sim::pump_completions(device, now); // before, since a queue may be waiting for room
         const auto value = service->serve(call);
         sim::pump_completions(device, now);
         return value == sim::Call::kWaits ? wait_until(call.until) : say(value);
     }
 
-    Answer serve(const Caller& caller, const MapRequest& ask, UserMemory&, Nanoseconds, bool) {
+    Answer serve(const Caller& caller, const MapRequest& ask, UserMemory&, Nanoseconds,
+                 const sim::Resumed&) {
         const auto* file = state_.files.find(ask.file);
         return file == nullptr ? say(-EBADF) : sim::serve_map(state_, *file, caller, ask);
     }
 
     Answer serve(const Caller& caller, const FlushRequest& ask, UserMemory&, Nanoseconds now,
-                 bool resumed) {
+                 const sim::Resumed& resumed) {
         const auto* file = state_.files.find(ask.file);
         if (file == nullptr) return say(-EBADF);
+        sim::settle_resets(state_.devices[file->device], state_.machine, now);
         const auto pause = sim::pause_before_flush(state_, *file, caller, now);
-        if (!resumed && pause > now) return wait_until(pause);
+        if (!resumed.again && pause > now) return wait_until(pause);
         sim::flush_file(state_, *file, caller);
         return say(0);
     }
 
-    Answer serve(const Caller&, const ReleaseRequest& ask, UserMemory&, Nanoseconds, bool) {
+    Answer serve(const Caller&, const ReleaseRequest& ask, UserMemory&, Nanoseconds,
+                 const sim::Resumed&) {
         if (state_.files.find(ask.file) == nullptr) return say(-EBADF);
         sim::release_file(state_, ask.file);
         tickets_.drop_file(ask.file);
@@ -228,7 +254,8 @@ private:
     }
 
     mutable std::mutex mutex_;
-    sim::State state_;
+    mutable sim::State state_; ///< changes with time even while nobody asks for anything
+    mutable Nanoseconds last_seen_{};
     sim::Tickets tickets_;
     std::atomic<std::uint64_t> clock_{0};
     std::uint32_t serial_;

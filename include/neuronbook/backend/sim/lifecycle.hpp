@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/base/units.hpp"
@@ -17,20 +18,40 @@ namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
-/// A file number, or -EBUSY when 16 other processes are attached. The free-access lane attaches
-/// nobody and never fails.
+/// Makes a range of the device's memory zero; for datastores.
+[[nodiscard]] inline auto wipe(Device& device) {
+    return [&device](std::uint64_t pa, std::uint64_t size) { device.memory.clear(pa, size); };
+}
+
+/// When an open may go on: while the driver itself resets the device, it is held up, as it is
+/// behind a last close that waits for a reset. The free-access lane never is.
+[[nodiscard]] inline Nanoseconds pause_before_open(State& state, std::uint32_t device,
+                                                   std::uint32_t access, Nanoseconds now) {
+    constexpr std::uint64_t kLook = 100'000'000;
+    auto& opened = state.devices[device];
+    if (OpenFile{device, access & 3u, 0}.restricted()) return now;
+    if (opened.node_locked_until > now) return opened.node_locked_until;
+    if (opened.resets.state() != DeviceState::Reset) return now;
+    const auto end = opened.resets.end_of(ResetQueue::kDriver, reset_pace(opened, state.machine));
+    return std::min(end, Nanoseconds{now.count + kLook});
+}
+
+/// A file number; -EINVAL when the device's reset has failed, -EBUSY when 16 other processes are
+/// attached. The free-access lane attaches nobody and never fails.
 inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t access,
                               const Caller& caller) {
     const OpenFile file{device, access & 3u, caller.pid};
     auto& opened = state.devices[device];
     if (!file.restricted()) {
+        if (opened.resets.state() == DeviceState::Invalid) return -EINVAL;
         if (!opened.slots.attach(caller.pid)) return -EBUSY;
         ++opened.open_files;
     }
     return state.files.add(file);
 }
 
-/// When a flush may go on: the last close of a process waits for its reset and then sleeps.
+/// When a flush may go on: the last close of a process waits for its reset, with the node locked,
+/// and then sleeps.
 [[nodiscard]] inline Nanoseconds pause_before_flush(State& state, const OpenFile& file,
                                                     const Caller& caller, Nanoseconds now) {
     constexpr std::uint64_t kSleep = 10'000'000;
@@ -38,8 +59,10 @@ inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t 
     const auto slot = file.restricted() ? AttachSlots::kNone : device.slots.find(caller.pid);
     if (slot == AttachSlots::kNone || device.slots[slot].open_count > 1) return now;
     auto start = now;
-    for (const auto& reset : device.resets)
-        if (reset.pid == caller.pid) start = std::max(start, reset.done);
+    if (device.resets.outcome(caller.pid) == ResetQueue::Outcome::Pending) {
+        start = device.resets.end_of(caller.pid, reset_pace(device, state.machine));
+        device.node_locked_until = std::max(device.node_locked_until, start);
+    }
     return Nanoseconds{start.count + kSleep};
 }
 
@@ -59,14 +82,20 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
     }
     device.dma.tear_down(device.engines, caller.pid);
     device.engines.forget_process(device, caller.pid);
+    if (device.resets.outcome(caller.pid) == ResetQueue::Outcome::Pending)
+        device.node_locked_until = {}; // who waited for it was killed
+    device.resets.forget(caller.pid);
+    device.locks.drop(caller.pid);
+    if (auto* store = device.datastores.find(caller.pid))
+        device.datastores.release(*store, wipe(device));
     device.detach(slot);
-    std::erase_if(device.resets,
-                  [&caller](const PendingReset& reset) { return reset.pid == caller.pid; });
 }
 
 inline void release_file(State& state, std::int64_t number) {
     const auto* file = state.files.find(number);
-    if (!file->restricted()) --state.devices[file->device].open_files;
+    auto& device = state.devices[file->device];
+    if (!file->restricted() && --device.open_files == 0)
+        device.datastores.release_all(wipe(device));
     state.files.remove(number);
 }
 

@@ -88,5 +88,14 @@ struct Answer {
     MapGrant map{};
 };
 
+namespace sim {
+
+/// Whether a request comes back from a wait, and when it came first.
+struct Resumed {
+    bool again = false;
+    Nanoseconds since{};
+};
+
+} // namespace sim
 } // namespace v0
 } // namespace neuronbook

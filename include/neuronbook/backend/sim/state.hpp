@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "neuronbook/backend/sim/device/device.hpp"
+#include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/host/core_marks.hpp"
 #include "neuronbook/backend/sim/host/files.hpp"
 #include "neuronbook/backend/sim/journal.hpp"
@@ -21,7 +22,8 @@ namespace sim {
 struct State {
     explicit State(const MachineSpec& what) : machine(what) {
         devices.reserve(machine.devices());
-        for (std::uint32_t i = 0; i < machine.devices(); ++i) devices.emplace_back(machine, i);
+        for (std::uint32_t i = 0; i < machine.devices(); ++i)
+            load_device(devices.emplace_back(machine, i), machine);
     }
 
     MachineSpec machine;

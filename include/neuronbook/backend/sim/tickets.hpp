@@ -5,10 +5,10 @@
 // Layer: backend (simulated kernel).   Source: ours; the real driver's callers sleep in the kernel
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <type_traits>
 #include <variant>
 
@@ -26,21 +26,33 @@ class Tickets {
 public:
     static constexpr std::size_t kMost = 1024;
 
-    /// Requires: not an open, whose path belongs to the caller.
-    std::uint64_t give(const Caller& caller, const Request& request, Nanoseconds until) {
-        assert(!std::holds_alternative<OpenRequest>(request.what));
+    /// What is known of a request that waits.
+    struct Times {
+        Nanoseconds until{}; ///< it may go on then
+        Nanoseconds since{}; ///< when it came first
+    };
+
+    std::uint64_t give(const Caller& caller, const Request& request, const Times& times) {
         if (waiting_.size() == kMost) waiting_.erase(waiting_.begin());
-        waiting_.emplace(++last_, Waiting{caller.pid, request.what, until});
+        auto& waiting = waiting_[++last_];
+        waiting.pid = caller.pid;
+        waiting.what = request.what;
+        waiting.times = times;
+        // the path of an open belongs to the caller
+        if (auto* open = std::get_if<OpenRequest>(&waiting.what)) {
+            waiting.path = open->path;
+            open->path = waiting.path;
+        }
         return last_;
     }
 
-    /// When the ticket that comes with a request says it may go on; null when it has none, or one
-    /// that is not its own.
-    [[nodiscard]] const Nanoseconds* find(const Caller& caller, const Request& request) const {
+    /// The times of the ticket that comes with a request; null when it has none, or one that is not
+    /// its own.
+    [[nodiscard]] const Times* find(const Caller& caller, const Request& request) const {
         const auto it = waiting_.find(request.ticket);
         const bool own =
             it != waiting_.end() && it->second.pid == caller.pid && it->second.what == request.what;
-        return own ? &it->second.until : nullptr;
+        return own ? &it->second.times : nullptr;
     }
 
     void drop(std::uint64_t ticket) { waiting_.erase(ticket); }
@@ -62,9 +74,10 @@ public:
 
 private:
     struct Waiting {
-        std::int32_t pid;
-        decltype(Request::what) what;
-        Nanoseconds until;
+        std::int32_t pid = 0;
+        decltype(Request::what) what{IoctlRequest{0, 0, 0}};
+        std::string path{}; ///< of an open
+        Times times{};
     };
 
     template <class What>

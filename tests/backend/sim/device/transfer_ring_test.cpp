@@ -160,6 +160,8 @@ TEST_CASE("the 4089th copy that nobody waits for finds no room", "[sim][async]")
     CHECK(process.touch(a) == -ENOMEM); // that was core 1
     reset = {1, 0};
     CHECK(other.ask(uapi::kNcReset, reset) == 0);
+    uapi::DeviceReady ready{2, 0};
+    CHECK(other.ask(uapi::kNcResetReady, ready) == 0);
     CHECK(process.touch(a) == 0);
     CHECK(process.wait(a, a, 1) == -EINVAL);
 }

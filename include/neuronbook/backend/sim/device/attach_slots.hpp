@@ -5,6 +5,7 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 2.2, 2.4
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,10 @@ struct AttachSlot {
     std::uint32_t open_count = 0;
     std::uint32_t oldest = Chunk::kNone; ///< its chunks on this device
     std::uint32_t newest = Chunk::kNone;
+    /// Bytes that were allocated less those that were freed while it asked. What another process
+    /// freed for it stays counted, also for whoever has the slot next.
+    std::uint64_t host_bytes = 0;
+    std::uint64_t device_bytes = 0;
 };
 
 /// Not thread-safe.
@@ -48,7 +53,25 @@ public:
     }
 
     /// Frees a slot. Requires: its chunks are gone.
-    void detach(std::uint32_t index) { slots_[index] = AttachSlot{}; }
+    void detach(std::uint32_t index) {
+        auto& slot = slots_[index];
+        const auto host = slot.host_bytes;
+        const auto device = slot.device_bytes;
+        slot = AttachSlot{};
+        slot.host_bytes = host;
+        slot.device_bytes = device;
+    }
+
+    /// Counts bytes for whoever asks; nobody when that one is not attached.
+    void charge(std::uint32_t index, bool on_host, std::uint64_t bytes) {
+        if (index != kNone) bytes_of(index, on_host) += bytes;
+    }
+    /// Never below zero.
+    void credit(std::uint32_t index, bool on_host, std::uint64_t bytes) {
+        if (index == kNone) return;
+        auto& held = bytes_of(index, on_host);
+        held -= std::min(held, bytes);
+    }
 
     [[nodiscard]] AttachSlot& operator[](std::uint32_t index) { return slots_[index]; }
 
@@ -59,6 +82,10 @@ public:
     }
 
 private:
+    std::uint64_t& bytes_of(std::uint32_t index, bool on_host) {
+        return on_host ? slots_[index].host_bytes : slots_[index].device_bytes;
+    }
+
     std::array<AttachSlot, uapi::kMaxProcessPerDevice> slots_{};
 };
 

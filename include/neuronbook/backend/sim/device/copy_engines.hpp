@@ -80,7 +80,8 @@ public:
     template <class Owner>
     void reset(Owner& owner, std::uint32_t core) {
         for (auto& queue : engines_[index_of(core)])
-            if (queue.use != QueueUse::None && queue.core == core) give_back(owner, queue);
+            if (queue.use != QueueUse::None && queue.core == core && !forgets(queue))
+                give_back(owner, queue);
         auto& queue = default_of(core);
         build(owner, queue, core);
         queue.use = QueueUse::Default;
@@ -139,6 +140,12 @@ private:
 
     [[nodiscard]] std::size_t index_of(std::uint32_t core) const {
         return paired_ ? core / 2 : core == 0 ? 0 : 1;
+    }
+
+    /// From 2.25 to 2.29 a reset builds a new default queue and forgets the memory of the old one:
+    /// 266240 bytes a reset.
+    [[nodiscard]] bool forgets(const CopyQueue& queue) const {
+        return release_ == Release::V2_26_5 && queue.use == QueueUse::Default;
     }
 
     /// False when the host has not enough memory.

@@ -16,8 +16,15 @@
 
 #include "neuronbook/backend/sim/device/attach_slots.hpp"
 #include "neuronbook/backend/sim/device/copy_engines.hpp"
+#include "neuronbook/backend/sim/device/core_locks.hpp"
+#include "neuronbook/backend/sim/device/core_registers.hpp"
 #include "neuronbook/backend/sim/device/counters.hpp"
+#include "neuronbook/backend/sim/device/datastores.hpp"
 #include "neuronbook/backend/sim/device/dma_queues.hpp"
+#include "neuronbook/backend/sim/device/notification_queues.hpp"
+#include "neuronbook/backend/sim/device/registers.hpp"
+#include "neuronbook/backend/sim/device/reset_queue.hpp"
+#include "neuronbook/backend/sim/device/scrubs.hpp"
 #include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
 #include "neuronbook/backend/sim/memory/chunk.hpp"
@@ -43,18 +50,12 @@ struct Ask {
     std::uint32_t category = 0;
 };
 
-/// A core reset that was asked for and not yet collected.
-struct PendingReset {
-    std::int32_t pid = 0;
-    Nanoseconds done{};
-};
-
 /// Not thread-safe. Addresses are physical, sizes bytes.
 class Device {
 public:
     Device(const MachineSpec& machine, std::uint32_t index)
-        : faults(machine.faults()), engines(machine), dma(machine), index_(index),
-          poison_(machine.poison()),
+        : faults(machine.faults()), engines(machine), dma(machine), registers(machine, index),
+          index_(index), poison_(machine.poison()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
                 machine.host_memory().count() / kPage.count() * kPage.count()) {
         const auto& geometry = machine.geometry();
@@ -65,10 +66,13 @@ public:
             carve_out(i);
         }
         memory.add(host_.base(), host_.size());
+        registers.add_to(memory);
         // what the driver allocates for itself after its counters have started
-        counters.add(true, static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost), 0,
-                     kOwnHostMemory);
+        for (std::uint32_t i = 0; i < Datastores::kCount; ++i)
+            if (const auto own = allocate_own(Datastores::kSize, 0); own.index != Chunk::kNone)
+                datastores.add(own.pa);
         dma.dummy = allocate_own(kPage.count(), 0);
+        allocate_own(kFillBuffer, 0);
         for (std::uint32_t core = 0; core < machine.cores(); ++core) reset_rings(core);
     }
 
@@ -81,16 +85,29 @@ public:
     CopyEngines engines;
     DmaQueues dma;
     std::vector<std::byte> fill_buffer; ///< what fills are copied from; empty until the first
-    std::vector<PendingReset> resets;
+    ResetQueue resets;
     std::array<std::uint64_t, kMaxCoresPerDevice> reset_requests{};
+    std::array<std::uint64_t, kMaxCoresPerDevice> reset_failures{};
+    std::uint32_t without_rings = 0; ///< cores, a bit each, whose rings are gone until a reset
+    std::array<CoreRegisters, kMaxCoresPerDevice> cores{};
+    CoreLocks locks;
+    NotificationQueues notifications;
+    Datastores datastores;
+    Registers registers;
+    Scrubs scrubs;
+    Nanoseconds node_locked_until{}; ///< a last close that waits for a reset keeps the node locked
     std::uint32_t open_files = 0;
 
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] const std::vector<HbmPool>& hbms() const { return hbms_; }
 
+    /// Whether a chunk gets its handle when it is made, or when somebody asks for one.
+    enum class Naming : std::uint8_t { AtOnce, Later };
+
     /// The checks of every allocation form in the driver's order, then the memory. The index of the
-    /// new chunk, or minus an errno. Requires: `slot` is attached.
-    std::int64_t allocate(const Ask& ask, std::uint32_t slot) {
+    /// new chunk, or minus an errno. Requires: `slot` is attached, if the chunk is to go with it.
+    std::int64_t allocate(const Ask& ask, std::uint32_t slot, Lifetime lifetime = Lifetime::Process,
+                          Naming naming = Naming::AtOnce) {
         constexpr std::uint64_t kInt64Max = (std::uint64_t{1} << 63) - 1;
         if (ask.size > kInt64Max) return -EINVAL;
         const auto size = whole_pages(Bytes{ask.size})->count();
@@ -104,31 +121,39 @@ public:
             chunks.remove(index);
             return -ENOMEM;
         }
-        auto& chunk = chunks[index];
-        fill_in(chunk, ask, *piece, size);
-        chunk.handle = handles.add(index);
-        if (chunk.handle == 0) {
+        fill_in(chunks[index], ask, *piece, size);
+        if (naming == Naming::AtOnce && !name(index)) {
             give_back(index);
             return -ENOENT;
         }
-        append(index, slot);
-        counters.add(chunk.on_host(), chunk.category, chunk.core, size);
-        if (poison_) fill_with_poison(chunk);
+        enter(index, slot, lifetime);
         return index;
     }
 
-    /// Frees a chunk and its handle.
-    void free(std::uint32_t index) {
+    /// The handle of a chunk, made now if it has none; 0 when the table has no more.
+    std::uint32_t name(std::uint32_t index) {
+        auto& handle = chunks[index].handle;
+        if (handle == 0) handle = handles.add(index);
+        return handle;
+    }
+
+    /// Frees a chunk and its handle. `by`: the slot of the process that asks for it.
+    void free(std::uint32_t index, std::uint32_t by = AttachSlots::kNone) {
         auto& chunk = chunks[index];
         unlink(index);
+        slots.credit(by, chunk.on_host(), chunk.size);
         counters.subtract(chunk.on_host(), chunk.category, chunk.core, chunk.size);
+        if (chunk.kept) {
+            if (auto* queue = notifications.of_chunk(index)) queue->freed = true;
+            scrubs.chunk_freed(index);
+        }
         if (chunk.handle != 0) handles.remove(chunk.handle);
         give_back(index);
     }
 
     /// Frees every chunk of a slot, oldest first, and detaches it.
     void detach(std::uint32_t slot) {
-        while (slots[slot].oldest != Chunk::kNone) free(slots[slot].oldest);
+        while (slots[slot].oldest != Chunk::kNone) free(slots[slot].oldest, slot);
         slots.detach(slot);
     }
 
@@ -209,8 +234,8 @@ public:
 
 private:
     static constexpr std::uint64_t kMaxAlign = 0x7FFFFFFF;
-    static constexpr std::uint64_t kHostStart = std::uint64_t{1} << 32;  // any bus address will do
-    static constexpr std::uint64_t kOwnHostMemory = 16 * 262144 + 65536; // datastores, fills
+    static constexpr std::uint64_t kHostStart = std::uint64_t{1} << 32; // any bus address will do
+    static constexpr std::uint64_t kFillBuffer = 65536;
     static constexpr std::uint64_t kHostStride = std::uint64_t{64} << 30;
 
     void carve_out(std::uint32_t hbm) {
@@ -269,10 +294,20 @@ private:
         chunks.remove(index);
     }
 
+    /// Counts a new chunk for who asked for it, attached or not.
+    void enter(std::uint32_t index, std::uint32_t slot, Lifetime lifetime) {
+        auto& chunk = chunks[index];
+        chunk.lifetime = lifetime;
+        if (slot != AttachSlots::kNone) chunk.pid = slots[slot].pid;
+        if (lifetime == Lifetime::Process) append(index, slot);
+        slots.charge(slot, chunk.on_host(), chunk.size);
+        counters.add(chunk.on_host(), chunk.category, chunk.core, chunk.size);
+        if (poison_) fill_with_poison(chunk);
+    }
+
     void append(std::uint32_t index, std::uint32_t slot) {
         auto& chunk = chunks[index];
         chunk.slot = slot;
-        chunk.pid = slots[slot].pid;
         chunk.previous = slots[slot].newest;
         (chunk.previous == Chunk::kNone ? slots[slot].oldest : chunks[chunk.previous].next) = index;
         slots[slot].newest = index;
@@ -287,10 +322,9 @@ private:
     }
 
     void fill_with_poison(const Chunk& chunk) {
-        if (auto* bytes = memory.at(chunk.pa, chunk.size)) {
-            std::memset(bytes, kPoison, kPage.count());
-            std::memset(bytes + chunk.size - kPage.count(), kPoison, kPage.count());
-        }
+        for (const auto page : {chunk.pa, chunk.pa + chunk.size - kPage.count()})
+            if (auto* bytes = memory.at(page, kPage.count()))
+                std::memset(bytes, kPoison, kPage.count());
     }
 
     std::uint32_t index_;

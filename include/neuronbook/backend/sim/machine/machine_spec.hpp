@@ -74,6 +74,8 @@ public:
     [[nodiscard]] Bytes host_memory() const { return host_memory_; }
     /// What is wrong with every device when it starts.
     [[nodiscard]] const SimFaults& faults() const { return faults_; }
+    /// The module parameter: the hardware is never reset.
+    [[nodiscard]] bool no_reset() const { return no_reset_; }
     [[nodiscard]] bool is(Architecture architecture) const {
         return geometry_->architecture == architecture;
     }
@@ -172,6 +174,7 @@ private:
     Release release_ = Release::V2_24_7;
     std::string_view version_;
     bool poison_ = false;
+    bool no_reset_ = false;
     Bytes host_memory_;
     SimFaults faults_;
     std::bitset<kMaxHostDevices> visible_;

@@ -42,6 +42,7 @@ struct Chunk {
     std::uint32_t previous = kNone, next = kNone; ///< the owner's other chunks, oldest first
     PoolKind pool = PoolKind::Main;
     Lifetime lifetime = Lifetime::Process;
+    bool kept = false; ///< the driver has its index in a table of its own
 
     [[nodiscard]] bool on_host() const { return pool == PoolKind::Host; }
     [[nodiscard]] bool is_scratchpad() const {

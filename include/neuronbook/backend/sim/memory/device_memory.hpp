@@ -5,6 +5,7 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 9, 10
 #pragma once
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "neuronbook/backend/sim/memory/fill_patterns.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -32,10 +35,12 @@ class DeviceMemory {
 public:
     DeviceMemory() = default;
     DeviceMemory(DeviceMemory&& other) noexcept
-        : file_(std::exchange(other.file_, -1)), windows_(std::move(other.windows_)) {}
+        : file_(std::exchange(other.file_, -1)), windows_(std::move(other.windows_)),
+          patterns_(std::move(other.patterns_)) {}
     DeviceMemory& operator=(DeviceMemory&& other) noexcept {
         std::swap(file_, other.file_);
         windows_.swap(other.windows_);
+        std::swap(patterns_, other.patterns_);
         return *this;
     }
     ~DeviceMemory() {
@@ -56,9 +61,33 @@ public:
             if (address < window.base || address - window.base >= window.size) continue;
             if (size > window.size - (address - window.base)) return nullptr;
             if (window.address == nullptr && !map(window)) return nullptr;
-            return window.address + (address - window.base);
+            auto* bytes = window.address + (address - window.base);
+            if (!patterns_.empty()) patterns_.settle(file_, address, size, bytes);
+            return bytes;
         }
         return nullptr;
+    }
+
+    /// Makes a range zero, at no cost of memory. Whole pages.
+    void clear(std::uint64_t address, std::uint64_t size) {
+        if (file_ >= 0)
+            (void)::fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<std::int64_t>(address), static_cast<std::int64_t>(size));
+    }
+
+    /// Fills a range of a window with a word, over and over. Pages that were never touched cost
+    /// nothing: they get it when a request touches them. Whole pages.
+    void fill(std::uint64_t address, std::uint64_t size, std::uint32_t word) {
+        if (file() < 0) return;
+        patterns_.forget(address, size);
+        if (word == 0) return clear(address, size);
+        if (auto* bytes = at(address, size)) patterns_.fill(file_, address, size, word, bytes);
+    }
+
+    /// What a map of a range shows from now on: as much of it as is reasonable is there at once.
+    void settle(std::uint64_t address, std::uint64_t size) {
+        constexpr std::uint64_t kMost = std::uint64_t{64} << 20;
+        if (!patterns_.empty()) (void)at(address, size < kMost ? size : kMost);
     }
 
     /// The file, made at first use; -1 when the host has none to give.
@@ -87,6 +116,7 @@ private:
 
     int file_ = -1;
     std::vector<Window> windows_;
+    FillPatterns patterns_;
 };
 
 } // namespace sim

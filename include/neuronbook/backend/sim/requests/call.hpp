@@ -35,6 +35,7 @@ struct Call {
     std::uint64_t argument;
     Nanoseconds now;
     bool resumed;
+    Nanoseconds since; ///< when it was asked first; `now` unless resumed
     Nanoseconds until{};
 
     [[nodiscard]] const MachineSpec& machine() const { return state.machine; }

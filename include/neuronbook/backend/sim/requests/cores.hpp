@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requests about cores: claiming them, resetting them.
+// Requests that claim cores of the host.
 // Owns: their handlers. Does not own: the map of marks (core_marks.hpp).
-// Layer: backend (simulated kernel).   Source: driver-abi.md 5.6, 5.9 (measured)
+// Layer: backend (simulated kernel).   Source: driver-abi.md 5.6 (measured)
 #pragma once
 
 #include <algorithm>
@@ -59,45 +59,6 @@ std::int64_t unmark_cores(Call& call) {
         if ((words[bit / 64] >> bit % 64 & 1) != 0)
             call.state.marks.unmark(call.caller.pid, first_slot(call) + bit);
     return 0;
-}
-
-/// One of these may be pending per process and device; it counts as pending until it is collected.
-/// The cores' rings are empty again at once.
-inline std::int64_t nc_reset(Call& call) {
-    constexpr Nanoseconds kDuration{100'000'000}; // what a core reset took (measured)
-    uapi::DeviceReset ask;
-    if (const auto answer = call.copy_in(ask)) return answer;
-    auto& pending = call.device.resets;
-    const auto pid = call.caller.pid;
-    if (std::any_of(pending.begin(), pending.end(),
-                    [pid](const PendingReset& reset) { return reset.pid == pid; }))
-        return 1;
-    pending.push_back({pid, Nanoseconds{call.now.count + kDuration.count}});
-    for (std::uint32_t core = 0; core < call.machine().cores(); ++core)
-        if ((ask.nc_map >> core & 1) != 0) {
-            ++call.device.reset_requests[core];
-            call.device.reset_rings(core);
-        }
-    ask.request_id = static_cast<std::uint32_t>(pid);
-    return call.copy_out(ask);
-}
-
-inline std::int64_t nc_reset_ready(Call& call) {
-    uapi::DeviceReady ask;
-    if (const auto answer = call.copy_in(ask)) return answer;
-    auto& pending = call.device.resets;
-    const auto it = std::find_if(pending.begin(), pending.end(), [&ask](const PendingReset& reset) {
-        return static_cast<std::uint32_t>(reset.pid) == ask.request_id;
-    });
-    ask.result = it == pending.end() ? 1 : 0;
-    if (it != pending.end()) {
-        if (call.now < it->done) {
-            call.until = it->done;
-            return Call::kWaits;
-        }
-        pending.erase(it);
-    }
-    return call.copy_out(ask);
 }
 
 } // namespace sim

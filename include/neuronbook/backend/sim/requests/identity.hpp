@@ -38,15 +38,14 @@ inline std::int64_t compatible_version(Call& call) {
 
 inline std::int64_t device_info(Call& call) {
     constexpr std::uint32_t kStackLeftOver = 0xA5A5A5A5u; // unused slots are not initialised
-    constexpr std::uint64_t kBar0Size = std::uint64_t{1} << 30;
     uapi::DeviceInfo info;
     info.architecture = call.machine().architecture_number();
     const auto neighbours = call.machine().neighbours(call.device.index());
     info.connected_device_count = neighbours.count;
     for (std::uint32_t i = 0; i < uapi::kMaxConnectedDevices; ++i)
         info.connected_devices[i] = i < neighbours.count ? neighbours.devices[i] : kStackLeftOver;
-    info.bar_address[0] = 0xFFFFC90000000000u + call.device.index() * kBar0Size * 2;
-    info.bar_size[0] = kBar0Size;
+    info.bar_address[0] = call.device.registers.bar().address;
+    info.bar_size[0] = call.device.registers.bar().size;
     return call.copy_out(info);
 }
 
@@ -128,8 +127,6 @@ inline std::int64_t pod_info(Call& call) {
     return call.copy_out(pod);
 }
 
-inline std::int64_t app_pid(Call& call) { return call.copy_out(call.caller.pid); }
-
 inline std::int64_t nothing(Call&) { return 0; }
 
 inline std::int64_t quiesce_queues(Call&) { return -ENOTTY; }
@@ -137,12 +134,6 @@ inline std::int64_t quiesce_queues(Call&) { return -ENOTTY; }
 inline std::int64_t notifications_queue_info(Call&) { return -EPERM; }
 
 inline std::int64_t device_reset_status(Call& call) { return call.copy_out(std::uint8_t{1}); }
-
-inline std::int64_t pid_state_dump(Call& call) {
-    uapi::NcPidStateDump ask;
-    if (const auto answer = call.copy_in(ask)) return answer;
-    return ask.nc_id >= uapi::kCoreSlots ? -ENOENT : 0;
-}
 
 } // namespace sim
 } // namespace v0

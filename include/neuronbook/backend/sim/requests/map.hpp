@@ -83,6 +83,7 @@ inline Answer map_chunk(State& state, Device& device, const Chunk& chunk, const 
     Answer answer;
     const bool mine = chunk.pid == caller.pid || chunk.lifetime == Lifetime::Device;
     answer.map = {device.memory.file(), chunk.pa, length, writable && mine};
+    device.memory.settle(chunk.pa, length.count());
     if (!chunk.on_host() && !state.machine.at_least(Release::V2_30_2) &&
         chunk.pa + length.count() == device.hbms()[chunk.hbm].end()) {
         state.journal.crashes.add("map of a chunk that ends with its HBM: shows other memory");

@@ -51,7 +51,7 @@ std::int64_t allocate(Call& call) {
         form.pa = chunk.pa;
         if (missing == 0) missing = call.copy_out(form);
     }
-    if (missing != 0) call.device.free(static_cast<std::uint32_t>(made));
+    if (missing != 0) call.device.free(static_cast<std::uint32_t>(made), slot);
     return missing;
 }
 
@@ -62,9 +62,10 @@ inline std::int64_t mem_free(Call& call) {
     if (index == HandleTable::kNothing) return bad_handle(call);
     if (call.device.chunks[index].without_pool())
         call.state.journal.crashes.add("free of a host chunk of category 19: no pool to check");
-    if (call.device.chunks[index].lifetime == Lifetime::Device)
+    // a notification queue's is missed by the next reset only
+    if (call.device.chunks[index].lifetime == Lifetime::Device && !call.device.chunks[index].kept)
         call.state.journal.crashes.add("free of a chunk that the driver itself goes on using");
-    call.device.free(index);
+    call.device.free(index, call.slot());
     return 0;
 }
 

@@ -10,15 +10,27 @@
 #include <cstdint>
 #include <string_view>
 
+#include "neuronbook/backend/sim/requests/apps.hpp"
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/sim/requests/copy.hpp"
+#include "neuronbook/backend/sim/requests/core_init.hpp"
 #include "neuronbook/backend/sim/requests/cores.hpp"
+#include "neuronbook/backend/sim/requests/datastore.hpp"
 #include "neuronbook/backend/sim/requests/dma_descriptors.hpp"
 #include "neuronbook/backend/sim/requests/dma_rings.hpp"
+#include "neuronbook/backend/sim/requests/firmware.hpp"
 #include "neuronbook/backend/sim/requests/identity.hpp"
+#include "neuronbook/backend/sim/requests/locks.hpp"
+#include "neuronbook/backend/sim/requests/log.hpp"
 #include "neuronbook/backend/sim/requests/map.hpp"
 #include "neuronbook/backend/sim/requests/memory.hpp"
+#include "neuronbook/backend/sim/requests/notifications.hpp"
+#include "neuronbook/backend/sim/requests/program.hpp"
 #include "neuronbook/backend/sim/requests/queues.hpp"
+#include "neuronbook/backend/sim/requests/registers.hpp"
+#include "neuronbook/backend/sim/requests/resets.hpp"
+#include "neuronbook/backend/sim/requests/scrub.hpp"
+#include "neuronbook/backend/sim/requests/semaphores.hpp"
 #include "neuronbook/backend/sim/requests/transfer.hpp"
 #include "neuronbook/backend/sim/requests/zero_copy.hpp"
 #include "neuronbook/backend/sim/requests/zero_copy_batches.hpp"
@@ -82,16 +94,16 @@ inline constexpr auto kServices = [] {
     using namespace detail;
     namespace u = uapi;
     return std::array{
-        on_device("DEVICE_RESET", u::kDeviceReset, nullptr),
-        on_device("DEVICE_READY", u::kDeviceReady, nullptr),
+        on_device("DEVICE_RESET", u::kDeviceReset, device_reset),
+        on_device("DEVICE_READY", u::kDeviceReady, device_ready),
         on_device("DEVICE_INFO", u::kDeviceInfo, device_info),
         on_device("DEVICE_INIT", u::kDeviceInit, nothing),
         on_device("DEVICE_RELEASE", u::kDeviceRelease, nothing),
         on_device("DEVICE_APP_PID", u::kDeviceAppPid, app_pid),
-        on_device("DEVICE_GET_ALL_APPS_INFO", u::kDeviceGetAllAppsInfo, nullptr),
-        on_device("BAR_READ", u::kBarRead, nullptr),
-        checked("BAR_WRITE", u::kBarWrite, nullptr),
-        checked("POST_METRIC", u::kPostMetric, nullptr),
+        on_device("DEVICE_GET_ALL_APPS_INFO", u::kDeviceGetAllAppsInfo, all_apps_info),
+        on_device("BAR_READ", u::kBarRead, bar_read),
+        checked("BAR_WRITE", u::kBarWrite, bar_write),
+        checked("POST_METRIC", u::kPostMetric, post_metric),
         checked("MEM_ALLOC", u::kMemAlloc, allocate<u::MemAlloc>),
         checked("MEM_FREE", u::kMemFree, mem_free),
         checked("MEM_COPY", u::kMemCopy, copy_chunk<u::MemCopy>),
@@ -102,7 +114,7 @@ inline constexpr auto kServices = [] {
         on_device("MEM_BUF_COPY64", u::kMemBufCopy64, buf_copy<u::MemBufCopy64>),
         checked("MEM_GET_PA", u::kMemGetPa, get_pa),
         checked("MEM_GET_INFO", u::kMemGetInfo, get_info),
-        on_device("PROGRAM_ENGINE", u::kProgramEngine, nullptr),
+        on_device("PROGRAM_ENGINE", u::kProgramEngine, program_engine<u::ProgramEngine>),
         on_device("MEMSET", u::kMemset, fill_chunk<u::Memset>),
         on_device("MEMSET64", u::kMemset64, fill_chunk<u::Memset64>),
         on_device("MEM_GET_EXTENDED_INFO", u::kMemGetExtendedInfo, get_extended_info),
@@ -120,31 +132,33 @@ inline constexpr auto kServices = [] {
                   copy_descriptors<u::DmaCopyDescriptors64>),
         on_device("DMA_DESCRIPTOR_COPYOUT", u::kDmaDescriptorCopyout, descriptor_copyout),
         on_device("DMA_QUIESCE_QUEUES", u::kDmaQuiesceQueues, quiesce_queues),
-        on_device("SEMAPHORE_INCREMENT", u::kSemaphoreIncrement, nullptr),
-        on_device("SEMAPHORE_DECREMENT", u::kSemaphoreDecrement, nullptr),
-        on_device("SEMAPHORE_READ", u::kSemaphoreRead, nullptr),
-        on_device("SEMAPHORE_WRITE", u::kSemaphoreWrite, nullptr),
-        on_device("EVENT_SET", u::kEventSet, nullptr),
-        on_device("EVENT_GET", u::kEventGet, nullptr),
-        checked("NOTIFICATIONS_INIT_V1", u::kNotificationsInitV1, nullptr),
+        on_device("SEMAPHORE_INCREMENT", u::kSemaphoreIncrement, semaphore_increment),
+        on_device("SEMAPHORE_DECREMENT", u::kSemaphoreDecrement, semaphore_decrement),
+        on_device("SEMAPHORE_READ", u::kSemaphoreRead, semaphore_read),
+        on_device("SEMAPHORE_WRITE", u::kSemaphoreWrite, semaphore_write),
+        on_device("EVENT_SET", u::kEventSet, event_set),
+        on_device("EVENT_GET", u::kEventGet, event_get),
+        checked("NOTIFICATIONS_INIT_V1", u::kNotificationsInitV1, notifications_init_v1),
         on_device("NOTIFICATIONS_DESTROY_V1", u::kNotificationsDestroyV1, nothing),
-        checked("NOTIFICATIONS_INIT_V2", u::kNotificationsInitV2, nullptr),
-        checked("NOTIFICATIONS_INIT_WITH_REALLOC_V2", u::kNotificationsInitWithReallocV2, nullptr),
+        checked("NOTIFICATIONS_INIT_V2", u::kNotificationsInitV2,
+                notifications_init_v2<u::NotificationsInitV2>),
+        checked("NOTIFICATIONS_INIT_WITH_REALLOC_V2", u::kNotificationsInitWithReallocV2,
+                notifications_init_v2<u::NotificationsInitWithReallocV2>),
         on_device("NOTIFICATIONS_QUEUE_INFO", u::kNotificationsQueueInfo, notifications_queue_info),
-        on_device("READ_HW_COUNTERS", u::kReadHwCounters, nullptr),
-        on_device("ACQUIRE_NEURON_DS", u::kAcquireNeuronDs, nullptr),
-        on_device("RELEASE_NEURON_DS", u::kReleaseNeuronDs, nullptr),
-        on_device("CRWL_READER_ENTER", u::kCrwlReaderEnter, nullptr),
-        on_device("CRWL_READER_EXIT", u::kCrwlReaderExit, nullptr),
-        on_device("CRWL_WRITER_ENTER", u::kCrwlWriterEnter, nullptr),
-        on_device("CRWL_WRITER_DOWNGRADE", u::kCrwlWriterDowngrade, nullptr),
+        on_device("READ_HW_COUNTERS", u::kReadHwCounters, read_hw_counters),
+        on_device("ACQUIRE_NEURON_DS", u::kAcquireNeuronDs, acquire_datastore),
+        on_device("RELEASE_NEURON_DS", u::kReleaseNeuronDs, release_datastore),
+        on_device("CRWL_READER_ENTER", u::kCrwlReaderEnter, crwl_reader_enter),
+        on_device("CRWL_READER_EXIT", u::kCrwlReaderExit, crwl_reader_exit),
+        on_device("CRWL_WRITER_ENTER", u::kCrwlWriterEnter, crwl_writer_enter),
+        on_device("CRWL_WRITER_DOWNGRADE", u::kCrwlWriterDowngrade, crwl_writer_downgrade),
         on_both("CRWL_NC_RANGE_MARK", u::kCrwlNcRangeMark, mark_cores<u::CrwlNcMap>),
         on_both("CRWL_NC_RANGE_MARK_EXT0", u::kCrwlNcRangeMarkExt0, mark_cores<u::CrwlNcMapExt>),
         on_both("CRWL_NC_RANGE_UNMARK", u::kCrwlNcRangeUnmark, unmark_cores<u::CrwlNcMap>),
         on_both("CRWL_NC_RANGE_UNMARK_EXT0", u::kCrwlNcRangeUnmarkExt0,
                 unmark_cores<u::CrwlNcMapExt>),
-        on_device("CINIT_SET_STATE", u::kCinitSetState, nullptr),
-        on_device("NC_MODEL_STARTED_COUNT", u::kNcModelStartedCount, nullptr),
+        on_device("CINIT_SET_STATE", u::kCinitSetState, cinit_set_state),
+        on_device("NC_MODEL_STARTED_COUNT", u::kNcModelStartedCount, model_started_count),
         on_both("COMPATIBLE_VERSION", u::kCompatibleVersion, compatible_version),
         on_both("DEVICE_BASIC_INFO", u::kDeviceBasicInfo, basic_info),
         on_device("DEVICE_BDF", u::kDeviceBdf, device_bdf),
@@ -155,8 +169,9 @@ inline constexpr auto kServices = [] {
                   k30),
         on_device("NC_RESET", u::kNcReset, nc_reset),
         on_device("NC_RESET_READY", u::kNcResetReady, nc_reset_ready),
-        on_device("PROGRAM_ENGINE_NC", u::kProgramEngineNc, nullptr),
-        on_device("PROGRAM_ENGINE_NC64", u::kProgramEngineNc64, nullptr),
+        on_device("PROGRAM_ENGINE_NC", u::kProgramEngineNc, program_engine<u::ProgramEngineNc>),
+        on_device("PROGRAM_ENGINE_NC64", u::kProgramEngineNc64,
+                  program_engine<u::ProgramEngineNc64>),
         on_device("DEVICE_RESET_STATUS", u::kDeviceResetStatus, device_reset_status),
         on_both("DEVICE_BDF_EXT", u::kDeviceBdfExt, device_bdf_ext),
         on_both("DMABUF_FD", u::kDmabufFd, nullptr),
@@ -166,13 +181,13 @@ inline constexpr auto kServices = [] {
         by_number(on_both("DRIVER_INFO", u::kDriverInfoGet, driver_info)),
         by_number(on_device("MEM_MC_GET_INFO", u::kMemMcGetInfo, mc_get_info)),
         on_device("RESOURCE_MMAP_INFO", u::kResourceMmapInfo, resource_mmap_info),
-        on_both("PRINTK", u::kPrintk, nullptr),
+        on_both("PRINTK", u::kPrintk, printk),
         on_device("HOST_DEVICE_ID", u::kHostDeviceId, host_device_id),
         by_number(on_both("HOST_DEVICE_ID_TO_RID_MAP", u::kHostDeviceIdToRidMap, routing_map)),
         on_device("DUMP_MEM_CHUNKS", u::kDumpMemChunks, dump_chunks),
         on_both("NC_PID_STATE_DUMP", u::kNcPidStateDump, pid_state_dump),
-        on_device("HBM_SCRUB_START", u::kHbmScrubStart, nullptr),
-        on_device("HBM_SCRUB_WAIT", u::kHbmScrubWait, nullptr),
+        on_device("HBM_SCRUB_START", u::kHbmScrubStart, scrub_start),
+        on_device("HBM_SCRUB_WAIT", u::kHbmScrubWait, scrub_wait),
         on_both("GET_LOGICAL_TO_PHYSICAL_NC_MAP", u::kGetLogicalToPhysicalNcMap,
                 logical_to_physical),
         by_number(on_both("POD_INFO", u::kPodInfo, pod_info)),

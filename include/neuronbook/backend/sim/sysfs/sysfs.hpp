@@ -93,6 +93,10 @@ template <std::size_t N>
         const auto count = device.reset_requests[core];
         return counter_file({count, count != 0 ? 1u : 0u, 0}, path == "peak" ? "" : path);
     }
+    if (eat(path, "stats/other_info/reset_fail_count/")) {
+        const auto count = device.reset_failures[core];
+        return counter_file({count, count != 0 ? 1u : 0u, 0}, path == "peak" ? "" : path);
+    }
     if (!eat(path, "stats/memory_usage/")) return {};
     const auto& counters = device.counters;
     if (eat(path, "host_mem/")) return counter_file(counters.core_host[core], path);
@@ -118,7 +122,7 @@ template <std::size_t N>
     const auto& device = state.devices[*number];
     if (path == "core_count") return std::to_string(state.machine.cores()); // no newline
     if (path == "connected_devices") return connected_devices(state.machine, *number);
-    if (path == "reset") return "1\n";
+    if (path == "reset") return line(static_cast<std::uint64_t>(device.resets.state()));
     if (path == "info/notify_delay") return "-1\n";
     if (path == "info/serial_number") return "\n";
     if (eat(path, "info/architecture/")) return architecture_file(state.machine, path);
