@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ public:
     /// Serves one request of a caller whose memory is `user`, at time `now` of the front's clock.
     Answer submit(const Caller& caller, const Request& request, UserMemory& user, Nanoseconds now) {
         const std::lock_guard lock(mutex_);
+        state_.now = std::max(state_.now, now);
         const auto* until = tickets_.find(caller, request);
         const bool resumed = until != nullptr;
         if (resumed && now < *until) return wait_until(*until, request.ticket);
@@ -64,22 +66,42 @@ public:
         return answer;
     }
 
-    /// Reads a small file of the driver's, from its start: bytes, or minus ENOENT. Permissions are
-    /// not modelled.
-    std::int64_t read_file(std::string_view path, std::span<char> buffer) const {
+    /// Reads a small file of the driver's, from its start: bytes, or minus ENOENT or EACCES.
+    std::int64_t read_file(std::string_view path, std::span<char> buffer,
+                           FileUser user = FileUser::Root) const {
         const std::lock_guard lock(mutex_);
-        const auto text = sim::file_content(state_, path);
-        if (!text) return -ENOENT;
-        const auto size = std::min(text->size(), buffer.size());
-        if (size != 0) std::memcpy(buffer.data(), text->data(), size);
+        std::string text;
+        if (const auto error = sim::read_text(state_, path, user, latest(), text); error != 0)
+            return error;
+        const auto size = std::min(text.size(), buffer.size());
+        if (size != 0) std::memcpy(buffer.data(), text.data(), size);
         return static_cast<std::int64_t>(size);
+    }
+
+    /// Writes into a file of the driver's: the bytes taken, or minus an errno.
+    std::int64_t write_file(std::string_view path, std::string_view text,
+                            FileUser user = FileUser::Root) {
+        const std::lock_guard lock(mutex_);
+        return sim::write_text(state_, path, text, user);
+    }
+
+    /// Names in a directory of the driver's, nothing when it is none.
+    [[nodiscard]] std::optional<std::vector<std::string>>
+    list_directory(std::string_view path) const {
+        const std::lock_guard lock(mutex_);
+        return sim::directory(state_, path);
+    }
+
+    /// Mode of a file or directory of the driver's, nothing when it is neither.
+    [[nodiscard]] std::optional<FileFacts> file_facts(std::string_view path) const {
+        const std::lock_guard lock(mutex_);
+        return sim::file_facts(state_, path);
     }
 
     /// Whether a device node, or a file or directory of the driver's, is there.
     bool exists(std::string_view path) const {
         const std::lock_guard lock(mutex_);
-        return sim::node(state_, path).has_value() || sim::file_content(state_, path).has_value() ||
-               sim::is_directory(state_, path);
+        return sim::node(state_, path).has_value() || sim::file_facts(state_, path).has_value();
     }
 
     /// The end of a process: every file that it opened is flushed and released, at once.
@@ -151,6 +173,9 @@ public:
 private:
     explicit SimKernel(const sim::MachineSpec& machine) : state_(machine), serial_(next_serial()) {}
 
+    /// The latest moment that this kernel knows of.
+    [[nodiscard]] Nanoseconds latest() const { return std::max(state_.now, now()); }
+
     static std::uint32_t next_serial() noexcept {
         static std::atomic<std::uint32_t> made{0};
         return made.fetch_add(1, std::memory_order_relaxed);
@@ -181,7 +206,9 @@ private:
         const auto* file = state_.files.find(ask.file);
         if (file == nullptr) return say(-EBADF);
         auto& device = state_.devices[file->device];
-        const auto* service = sim::find_service(ask.word, state_.machine.release());
+        const auto* service = state_.machine.without(ask.word)
+                                  ? nullptr
+                                  : sim::find_service(ask.word, state_.machine.release());
         if (service == nullptr) {
             state_.journal.note_unknown(ask.word);
             return say(-EINVAL);

@@ -13,13 +13,16 @@
 #include "neuronbook/backend/sim/host/files.hpp"
 #include "neuronbook/backend/sim/journal.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
+#include "neuronbook/backend/sim/machine/pod_election.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
 struct State {
-    explicit State(const MachineSpec& what) : machine(what) {
+    explicit State(const MachineSpec& what)
+        : machine(what), parameters(what.parameters()), pod(what) {
         devices.reserve(machine.devices());
         for (std::uint32_t i = 0; i < machine.devices(); ++i) devices.emplace_back(machine, i);
     }
@@ -29,6 +32,10 @@ struct State {
     CoreMarks marks;
     FileTable files;
     Journal journal;
+    SimParameters parameters; ///< as their files show them now; most only matter at load
+    PodElection pod;
+    std::int32_t notify_delay = -1; ///< one switch for all devices
+    Nanoseconds now{};              ///< when somebody last asked for something
 };
 
 } // namespace sim

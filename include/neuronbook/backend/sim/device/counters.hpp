@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's memory counters of one device, as sysfs shows them.
+// The driver's counters of one device, as sysfs shows them.
 // Owns: the numbers and which category feeds which. Does not own: paths and texts (sysfs.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 11
 #pragma once
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "neuronbook/backend/sim/machine/release.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"
 
@@ -19,7 +20,7 @@ namespace sim {
 
 /// One counter. `present` is not what is present: it is the size of the last change.
 struct Counter {
-    std::uint64_t total = 0; ///< bytes allocated now
+    std::uint64_t total = 0; ///< bytes allocated now, or events
     std::uint64_t present = 0;
     std::uint64_t peak = 0;
 
@@ -28,9 +29,14 @@ struct Counter {
         present = bytes;
         if (total > peak) peak = total;
     }
+    /// Below zero it goes round, as after somebody wrote a zero into its file.
     void subtract(std::uint64_t bytes) {
         total -= bytes;
         present = bytes;
+    }
+    Counter& operator++() {
+        add(1);
+        return *this;
     }
 };
 
@@ -42,6 +48,47 @@ inline constexpr std::array<std::string_view, 11> kDeviceDirectories{
 inline constexpr std::array<std::string_view, 8> kHostDirectories{
     "uncategorized",      "dma_buffers",   "tensors",       "constants",
     "application_memory", "driver_memory", "notifications", "dma_rings"};
+
+/// Directories below status/ of a core: how executions ended.
+inline constexpr std::array<std::string_view, 24> kStatusDirectories{
+    "success",
+    "failure",
+    "timeout",
+    "exec_bad_input",
+    "hw_error",
+    "execute_completed_with_error",
+    "execute_completed_with_num_error",
+    "generic_error",
+    "resource_error",
+    "resource_nc_error",
+    "execute_failed_to_queue",
+    "invalid_error",
+    "unsupported_neff_version",
+    "oob_error",
+    "hw_collectives_error",
+    "hw_hbm_ue_error",
+    "hw_nc_ue_error",
+    "hw_dma_abort_error",
+    "execute_sw_nq_overflow",
+    "execute_sw_semaphore_error",
+    "execute_sw_event_error",
+    "execute_sw_psum_collision",
+    "execute_sw_sequencer_fatal",
+    "hw_repairable_hbm_ue_error"};
+/// Directories below other_info/ of a core.
+inline constexpr std::array<std::string_view, 6> kOtherDirectories{
+    "model_load_count", "reset_req_count", "reset_fail_count",
+    "inference_count",  "flop_count",      "nc_time_in_use"};
+
+/// Places in that list which the driver itself counts.
+inline constexpr std::size_t kResetRequests = 1;
+inline constexpr std::size_t kResetFailures = 2;
+
+/// What a core did. But for the resets a process counts these, in its datastore.
+struct CoreActivity {
+    std::array<Counter, kStatusDirectories.size()> status{};
+    std::array<Counter, kOtherDirectories.size()> other{};
+};
 
 /// Where a category counts.
 struct CategoryDirectory {
@@ -73,6 +120,28 @@ inline constexpr std::array<CategoryDirectory, kCategories> kCategoryDirectories
     {false, 8},  // descriptor rings
     {false, 9},  // contiguous scratchpad
 }};
+
+/// Host memory of the driver's own that is charged to a core when the driver has loaded: a core's
+/// rings, and on core 0 what the device has once, which since 2.29 includes the queues of
+/// completions of all cores.
+[[nodiscard]] constexpr std::uint64_t own_host_memory(Release release, std::uint32_t core,
+                                                      std::uint32_t cores) {
+    constexpr std::uint64_t kRings = 2 * 131072 + 4096;
+    constexpr std::uint64_t kDatastores = 16 * 262144;
+    constexpr std::uint64_t kDummyRing = 4096;
+    constexpr std::uint64_t kFillBuffer = 65536;
+    constexpr std::uint64_t kCompletions = 28672;
+    if (core != 0) return kRings;
+    return kRings + kDatastores + kDummyRing + kFillBuffer +
+           (release >= Release::V2_30_2 ? cores * kCompletions : 0);
+}
+
+/// What each reset of a core after the one at load leaves behind: 2.24 its page of completion words,
+/// later ones the whole ring, 2.30 nothing.
+[[nodiscard]] constexpr std::uint64_t leak_of_reset(Release release) {
+    if (release == Release::V2_24_7) return 4096;
+    return release == Release::V2_26_5 ? 2 * 131072 + 4096 : 0;
+}
 
 /// All memory counters of a device. Not thread-safe.
 class MemoryCounters {

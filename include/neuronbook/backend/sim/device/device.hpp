@@ -16,6 +16,7 @@
 
 #include "neuronbook/backend/sim/device/attach_slots.hpp"
 #include "neuronbook/backend/sim/device/counters.hpp"
+#include "neuronbook/backend/sim/device/power_state.hpp"
 #include "neuronbook/backend/sim/device/transfer_ring.hpp"
 #include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
@@ -53,20 +54,28 @@ class Device {
 public:
     Device(const MachineSpec& machine, std::uint32_t index)
         : faults(machine.faults()), rings(machine.cores()), index_(index),
-          poison_(machine.poison()),
+          poison_(machine.poison()), release_(machine.release()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
-                machine.host_memory().count() / kPage.count() * kPage.count()) {
+                machine.host_memory().count() / kPage.count() * kPage.count(),
+                machine.parameters().mempool_host_memory_size,
+                machine.parameters().mempool_min_alloc_size) {
         const auto& geometry = machine.geometry();
         for (std::uint32_t i = 0; i < geometry.hbms; ++i) {
             const auto base = geometry.hbm_base[i].value();
-            hbms_.emplace_back(base, geometry.hbm_size.count());
-            memory.add(base, geometry.hbm_size.count());
+            const auto& parameters = machine.parameters();
+            hbms_.emplace_back(base, machine.hbm_size(),
+                               PoolShape{parameters.mempool_min_alloc_size,
+                                         parameters.mempool_small_pool_size,
+                                         parameters.mempool_small_alloc_max});
+            memory.add(base, machine.hbm_size());
             carve_out(i);
         }
         memory.add(host_.base(), host_.size());
         // what the driver allocates for itself after its counters have started
-        counters.add(true, static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost), 0,
-                     kOwnHostMemory);
+        for (std::uint32_t core = 0; core < machine.cores(); ++core) {
+            count_own(core, own_host_memory(release_, core, machine.cores()));
+            ++activity[core].other[kResetRequests]; // the reset at load
+        }
     }
 
     SimFaults faults;
@@ -78,7 +87,8 @@ public:
     std::vector<TransferRing> rings;    ///< one a core
     std::vector<std::byte> fill_buffer; ///< what fills are copied from; empty until the first
     std::vector<PendingReset> resets;
-    std::array<std::uint64_t, kMaxCoresPerDevice> reset_requests{};
+    std::array<CoreActivity, kMaxCoresPerDevice> activity{};
+    PowerState power;
     std::uint32_t open_files = 0;
 
     [[nodiscard]] std::uint32_t index() const { return index_; }
@@ -135,7 +145,15 @@ public:
     }
 
     /// What a reset of one core does at once to what copies go through.
-    void reset_rings(std::uint32_t core) { rings[core] = TransferRing{}; }
+    void reset_rings(std::uint32_t core) {
+        rings[core] = TransferRing{};
+        if (const auto leaked = leak_of_reset(release_); leaked != 0) count_own(core, leaked);
+    }
+
+    /// mempool_small_alloc_max, which root may change at any time.
+    void set_small_most(std::uint64_t bytes) {
+        for (auto& hbm : hbms_) hbm.set_small_most(bytes);
+    }
 
     /// The ring that copies to and from a chunk go through. A chunk may name a core that the device
     /// does not have; then it is the last core's.
@@ -173,7 +191,6 @@ public:
 private:
     static constexpr std::uint64_t kMaxAlign = 0x7FFFFFFF;
     static constexpr std::uint64_t kHostStart = std::uint64_t{1} << 32; // any bus address will do
-    static constexpr std::uint64_t kOwnHostMemory = 4534272; // measured on an idle Trn1 device
     static constexpr std::uint64_t kHostStride = std::uint64_t{64} << 30;
 
     void carve_out(std::uint32_t hbm) {
@@ -184,11 +201,19 @@ private:
                       hbm,
                       0,
                       static_cast<std::uint32_t>(uapi::MemCategory::NcdevDevice)};
-        const auto piece = hbms_[hbm].take(kCarveOut.count(), 0, index);
+        const auto piece = hbms_[hbm].take_first(kCarveOut.count(), index);
+        if (!piece) { // a small pool that leaves no room for it
+            chunks.remove(index);
+            return;
+        }
         auto& chunk = chunks[index];
         fill_in(chunk, ask, *piece, kCarveOut.count());
         chunk.core = hbm;
         chunk.lifetime = Lifetime::Device;
+    }
+
+    void count_own(std::uint32_t core, std::uint64_t bytes) {
+        counters.add(true, static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost), core, bytes);
     }
 
     /// Counts down to the allocation that is to fail.
@@ -258,6 +283,7 @@ private:
 
     std::uint32_t index_;
     bool poison_;
+    Release release_;
     std::vector<HbmPool> hbms_;
     HostArena host_;
 };

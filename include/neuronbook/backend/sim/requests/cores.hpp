@@ -58,6 +58,7 @@ std::int64_t unmark_cores(Call& call) {
     for (std::uint32_t bit = 0; bit < sizeof(map.bitmap) * 8; ++bit)
         if ((words[bit / 64] >> bit % 64 & 1) != 0)
             call.state.marks.unmark(call.caller.pid, first_slot(call) + bit);
+    if (call.state.marks.held() == 0) call.state.pod.forget_mode();
     return 0;
 }
 
@@ -75,7 +76,7 @@ inline std::int64_t nc_reset(Call& call) {
     pending.push_back({pid, Nanoseconds{call.now.count + kDuration.count}});
     for (std::uint32_t core = 0; core < call.machine().cores(); ++core)
         if ((ask.nc_map >> core & 1) != 0) {
-            ++call.device.reset_requests[core];
+            ++call.device.activity[core].other[kResetRequests];
             call.device.reset_rings(core);
         }
     ask.request_id = static_cast<std::uint32_t>(pid);
