@@ -3,8 +3,8 @@
 //
 // The linker's --wrap sends open, close, ioctl, mmap and access here; whatever is not about
 // a Neuron node or a file of the driver goes on to the real call. NDPROBE_INSTANCE, NDPROBE_DRIVER
-// and NDPROBE_PRODUCT choose the machine. With NDPROBE_NOTES set, what the kernel noted is printed to
-// stderr at the end.
+// and NDPROBE_PRODUCT choose the machine. With NDPROBE_NOTES set, what the kernel noted is printed
+// to stderr at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

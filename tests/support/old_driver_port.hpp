@@ -20,7 +20,7 @@ namespace neuronbook::test {
 
 struct OldDriver {
     std::string version;
-    std::set<std::uint32_t> asked; ///< request words that were sent
+    std::set<std::uint32_t> asked;                      ///< request words that were sent
     uapi::CompatibleVersion serves{.max = 7, .min = 5}; ///< runtime numbers it is compatible with
 };
 

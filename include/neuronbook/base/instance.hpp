@@ -34,8 +34,8 @@ enum class InstanceFamily : std::uint32_t {
     Trn3pds98 = 15,
 };
 
-/// How the servers of a machine are joined, as the driver tells platforms apart. The numbers are the
-/// driver's of 2.27 and newer.
+/// How the servers of a machine are joined, as the driver tells platforms apart. The numbers are
+/// the driver's of 2.27 and newer.
 enum class Platform : std::uint32_t { Standard = 0, UltraServer = 1, Pds = 2, Max = 3 };
 
 /// One instance type.

@@ -88,7 +88,8 @@ TEST_CASE("each release has its own names for platforms", "[sim][platforms]") {
     for (const auto& row : rows)
         for (std::size_t i = 0; i < kVersions.size(); ++i) {
             INFO(row.product << " on " << row.instance << " of " << kVersions[i]);
-            if (row.of[i] != 9) CHECK(platform(row.product, kVersions[i], row.instance) == row.of[i]);
+            if (row.of[i] != 9)
+                CHECK(platform(row.product, kVersions[i], row.instance) == row.of[i]);
         }
     CHECK(platform("anything", "2.26.5", "trn2.48xlarge", 1) == 1);
     CHECK(platform("anything", "2.26.5", "trn3p.48xlarge", 1) == 0);
@@ -102,8 +103,7 @@ TEST_CASE("every instance that a release knows has its devices, links and routin
             if (instance.architecture == Architecture::Invalid) continue;
             const std::string name{instance.name};
             INFO(name << " of " << version);
-            const auto made =
-                sim::MachineSpec::make({.instance = name, .driver_version = version});
+            const auto made = sim::MachineSpec::make({.instance = name, .driver_version = version});
             if (instance.architecture == Architecture::Mariana && version == kVersions[0]) {
                 REQUIRE_FALSE(made);
                 CHECK(made.error().detail == Detail::NeverShipped);
@@ -118,8 +118,8 @@ TEST_CASE("every instance that a release knows has its devices, links and routin
             else if (instance.devices == 16)
                 CHECK(ids == (torus ? kTrn2Ids : kTrn1Ids));
             else if (instance.devices == 4)
-                CHECK(ids == (made->platform() == Platform::Max ? List{0, 1, 2, 3}
-                                                                : List{0, 8, 9, 1}));
+                CHECK(ids ==
+                      (made->platform() == Platform::Max ? List{0, 1, 2, 3} : List{0, 8, 9, 1}));
             else
                 CHECK(ids == List(kCounted.begin(), kCounted.begin() + instance.devices));
             const std::size_t expected = instance.devices == 16   ? 4
@@ -132,7 +132,8 @@ TEST_CASE("every instance that a release knows has its devices, links and routin
 }
 
 TEST_CASE("links are those of the torus on every platform of 16 devices", "[sim][platforms]") {
-    for (const auto* name : {"trn2.48xlarge", "trn2u.48xlarge", "trn2es.48xlarge", "trn3.48xlarge"}) {
+    for (const auto* name :
+         {"trn2.48xlarge", "trn2u.48xlarge", "trn2es.48xlarge", "trn3.48xlarge"}) {
         INFO(name);
         const auto m = machine(name, "2.30.2");
         CHECK(links(m, 0) == List{12, 1, 3, 4});

@@ -123,7 +123,8 @@ TEST_CASE("logical cores map to physical ones on Trn2 and later", "[sim][identit
     CHECK(process.ask(uapi::kGetLogicalToPhysicalNcMap, ask) == 20);
 }
 
-TEST_CASE("the second core numbering came with 2.28, but not behind a switch of Trn3", "[sim][identity]") {
+TEST_CASE("the second core numbering came with 2.28, but not behind a switch of Trn3",
+          "[sim][identity]") {
     struct {
         uapi::NcMap head;
         uapi::NcMapEntry entries[8];

@@ -53,9 +53,9 @@ std::int64_t read(const SimKernel& kernel, const std::string& path, FileUser use
 
 TEST_CASE("directories list what the driver makes there", "[sim][sysfs]") {
     const auto kernel = make_kernel("trn2.3xlarge", "2.26.5");
-    CHECK(names(*kernel, kClass) ==
-          std::set<std::string>{"neuron0", "node_id_2", "node_id_4", "server_id_2", "server_id_4",
-                                "ultraserver_mode"});
+    CHECK(names(*kernel, kClass) == std::set<std::string>{"neuron0", "node_id_2", "node_id_4",
+                                                          "server_id_2", "server_id_4",
+                                                          "ultraserver_mode"});
     CHECK(names(*kernel, "/sys/devices/virtual/neuron_device") == std::set<std::string>{"neuron0"});
     CHECK(names(*kernel, "/sys/module/neuron") == std::set<std::string>{"parameters", "version"});
     CHECK(names(*kernel, kDevice) ==
@@ -73,10 +73,10 @@ TEST_CASE("directories list what the driver makes there", "[sim][sysfs]") {
           std::set<std::string>{"model_load_count", "reset_req_count", "reset_fail_count",
                                 "inference_count", "flop_count", "nc_time_in_use"});
     CHECK(names(*kernel, core + "/memory_usage/device_mem") ==
-          std::set<std::string>{"total", "present", "peak", "collectives", "constants",
-                                "dma_rings", "driver_memory", "model_code",
-                                "model_shared_scratchpad", "nonshared_scratchpad", "notifications",
-                                "runtime_memory", "tensors", "uncategorized"});
+          std::set<std::string>{"total", "present", "peak", "collectives", "constants", "dma_rings",
+                                "driver_memory", "model_code", "model_shared_scratchpad",
+                                "nonshared_scratchpad", "notifications", "runtime_memory",
+                                "tensors", "uncategorized"});
     CHECK_FALSE(kernel->list_directory(kDevice + "/reset"));
     CHECK_FALSE(kernel->list_directory(kDevice + "/"));
     CHECK_FALSE(kernel->list_directory("/sys/class"));
@@ -94,8 +94,8 @@ TEST_CASE("every listed file can be read, and its directory exists", "[sim][sysf
             const bool health = newest && cores == 8;
             // device: 8 host directories of 3 values, and the others; core: 3 + 12 x 3 memory
             // counters, 24 and 6 others of 2 values, and two more files
-            CHECK(files.size() == 24 + 12 + (newest ? 5u : 0u) + (health ? 3u : 0u) +
-                                      cores * (3 + 36 + 60 + 2));
+            CHECK(files.size() ==
+                  24 + 12 + (newest ? 5u : 0u) + (health ? 3u : 0u) + cores * (3 + 36 + 60 + 2));
             for (const auto& [path, bits] : files) {
                 CAPTURE(path);
                 CHECK(read(*kernel, kDevice + "/" + path, FileUser::Root) >= 0);

@@ -136,8 +136,8 @@ inline constexpr std::array<CategoryDirectory, kCategories> kCategoryDirectories
            (release >= Release::V2_30_2 ? cores * kCompletions : 0);
 }
 
-/// What each reset of a core after the one at load leaves behind: 2.24 its page of completion words,
-/// later ones the whole ring, 2.30 nothing.
+/// What each reset of a core after the one at load leaves behind: 2.24 its page of completion
+/// words, later ones the whole ring, 2.30 nothing.
 [[nodiscard]] constexpr std::uint64_t leak_of_reset(Release release) {
     if (release == Release::V2_24_7) return 4096;
     return release == Release::V2_26_5 ? 2 * 131072 + 4096 : 0;

@@ -102,7 +102,8 @@ public:
         const auto size = whole_pages(Bytes{ask.size})->count();
         if (ask.hbm >= hbms_.size() || ask.core >= kMaxCoresPerDevice) return -EINVAL;
         if (ask.on_host && ask.align != 0) return -EINVAL;
-        if (!ask.on_host && ask.align > kMaxAlign) return -EINVAL;
+        const bool aligned = release_ < Release::V2_30_2 || ask.category != kContiguousScratchpad;
+        if (!ask.on_host && aligned && ask.align > kMaxAlign) return -EINVAL;
         if (size == 0 || fails_now()) return -ENOMEM;
         const auto index = chunks.add();
         const auto piece = take(ask, size, index);

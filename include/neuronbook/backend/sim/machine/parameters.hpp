@@ -45,7 +45,7 @@ namespace sim {
 
 struct ParameterRow {
     std::string_view name;
-    std::uint64_t SimParameters::* value;
+    std::uint64_t SimParameters::*value;
     Release since = Release::V2_24_7;
     Release until = Release::V2_30_2;
     std::uint64_t most = 0x7FFFFFFF;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pod a server belongs to: how UltraServers elect one, what a switch says of it.
-// Owns: how far that has come and what it says. Does not own: the requests' forms (requests/pod.hpp).
-// Layer: backend (simulated kernel).   Source: driver-abi.md 5.12 (measured on PDS)
+// Owns: how far that has come and what it says. Does not own: the requests' forms
+// (requests/pod.hpp). Layer: backend (simulated kernel).   Source: driver-abi.md 5.12 (measured on
+// PDS)
 #pragma once
 
 #include <algorithm>
@@ -35,14 +36,12 @@ public:
         : platform_(machine.platform()), release_(machine.release()), pod_(machine.pod()),
           control_(machine.parameters().userver_ctl),
           all_reset_(machine.devices() >= (platform_ == Platform::Max ? 4u : 16u) &&
-                     !machine.faults().never_ready && !machine.faults().resets_hang) {
+                     !reset_fails(machine)) {
         if (platform_ == Platform::Standard) return;
         if (platform_ != Platform::UltraServer) {
             load_switched(machine.parameters());
-        } else if ((control_ & 1) != 0 || (!all_reset_ && release_ >= Release::V2_30_2 &&
-                                           (machine.faults().never_ready ||
-                                            machine.faults().resets_hang))) {
-            stage_ = Stage::Failure;
+        } else if ((control_ & 1) != 0 || (reset_fails(machine) && release_ >= Release::V2_30_2)) {
+            stage_ = Stage::Failure; // older drivers go on waiting for a device that failed
         } else if (all_reset_) {
             start({}, machine.parameters().userver_etimeout);
             if (pod_.election == SimPod::Election::Over) settle(decided_);
@@ -146,6 +145,12 @@ private:
     static constexpr std::uint64_t kAnswered = kSecond; ///< how long an election takes: a guess
     static constexpr std::uint64_t kRetry = 120 * kSecond;
 
+    /// Whether the reset at load fails, on all devices or none.
+    static bool reset_fails(const MachineSpec& machine) {
+        return !machine.no_reset() &&
+               (machine.faults().never_ready || machine.faults().resets_hang);
+    }
+
     static constexpr std::uint32_t bit(Mode mode) { return 1u << static_cast<std::uint32_t>(mode); }
 
     /// A switch and the firmware know the pod; nothing is elected.
@@ -170,8 +175,10 @@ private:
         node_ = -1;
         count_ = 0;
         serial_ = 0;
-        const bool has_right = pod_.links != SimPod::Links::Left && pod_.links != SimPod::Links::None;
-        const bool has_left = pod_.links != SimPod::Links::Right && pod_.links != SimPod::Links::None;
+        const bool has_right =
+            pod_.links != SimPod::Links::Left && pod_.links != SimPod::Links::None;
+        const bool has_left =
+            pod_.links != SimPod::Links::Right && pod_.links != SimPod::Links::None;
         const bool only_right = (control_ >> 9 & 1) != 0;
         const bool only_left = !only_right && (control_ >> 10 & 1) != 0;
         right_ = has_right && !only_left;

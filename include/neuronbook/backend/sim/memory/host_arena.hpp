@@ -24,8 +24,8 @@ namespace sim {
 /// Host memory as a device sees it. A piece is physically contiguous and aligned to its size
 /// rounded up to a power of two. When the host has none that large, or that memory
 /// is used up, pieces up to 2 MiB come from four reserved pools, which are set aside at load if the
-/// host has enough. A pool is a row of pages of 256 KiB to 2 MiB; a page serves as many pieces as it
-/// has room for, and none goes beyond its page.
+/// host has enough. A pool is a row of pages of 256 KiB to 2 MiB; a page serves as many pieces as
+/// it has room for, and none goes beyond its page.
 class HostArena {
 public:
     static constexpr std::uint64_t kReserve = std::uint64_t{32} << 20; ///< of each reserved pool
@@ -36,20 +36,24 @@ public:
               std::uint64_t least = kPage.count())
         : base_(base), size_(size),
           granule_(pages_of(std::bit_floor(std::max(least, kPage.count())))) {
-        const bool reserves = reserve <= size / (2 * kReservedPages.size());
-        reserve = reserves ? reserve / kReservedPages.back() * kReservedPages.back() : 0;
-        const auto common = size - reserve * kReservedPages.size();
+        if (reserve > size / (2 * kReservedPages.size())) reserve = 0;
+        auto common = size;
+        for (const auto page : kReservedPages) common -= reserve / page * page;
         add(base, common, 0);
-        for (std::size_t i = 0; reserve != 0 && i < kReservedPages.size(); ++i)
-            add(base + common + i * reserve, reserve, kReservedPages[i]);
+        auto next = base + common;
+        for (const auto page : kReservedPages) {
+            const auto whole = reserve / page * page;
+            if (whole != 0) add(next, whole, page);
+            next += whole;
+        }
     }
 
     /// `largest`: the largest piece that the host itself has now.
     std::optional<Piece> take(std::uint64_t size, std::uint64_t largest, std::uint32_t owner) {
         for (auto& part : parts_) {
             if (size > (part.page != 0 ? part.page : largest)) continue;
-            const auto segment = part.page != 0 ? take_of_page(part, size, owner)
-                                                : take_aligned(part, size, owner);
+            const auto segment =
+                part.page != 0 ? take_of_page(part, size, owner) : take_aligned(part, size, owner);
             if (segment == FirstFit::kNone) continue;
             const auto start = part.pages.segments().start(segment);
             return Piece{part.base + start * kPage.count(), segment, PoolKind::Host};

@@ -119,9 +119,7 @@ private:
 
     std::optional<Piece> take_from(PoolKind kind, std::uint64_t size, std::uint64_t align,
                                    std::uint32_t owner) {
-        const auto mask = align <= kPage.count()
-                              ? 0u
-                              : granules(align) - 1;
+        const auto mask = align <= kPage.count() ? 0u : granules(align) - 1;
         const auto segment = of(kind).take(granules(size), mask, owner);
         if (segment == FirstFit::kNone) return std::nullopt;
         const auto start = of(kind).segments().start(segment) * granule_;

@@ -16,7 +16,8 @@ inline namespace v0 {
 namespace sim {
 
 inline std::int64_t basic_info(Call& call) {
-    return call.copy_out(uapi::DeviceBasicInfo{call.machine().architecture_number(), call.machine().revision()});
+    return call.copy_out(
+        uapi::DeviceBasicInfo{call.machine().architecture_number(), call.machine().revision()});
 }
 
 /// By number: any size from 24 bytes on is answered with 24.
@@ -27,9 +28,10 @@ inline std::int64_t driver_info(Call& call) {
         return checked && call.slot() == AttachSlots::kNone ? -EACCES : -kNotSupported;
     }
     if (direction != 2 || call.encoded_size() < sizeof(uapi::DeviceDriverInfo)) return -EINVAL;
-    return call.copy_out(uapi::DeviceDriverInfo{
-        call.machine().architecture_number(), call.machine().revision(),
-        uapi::kDeviceDriverInfoVersion0, sizeof(uapi::DeviceDriverInfo), call.machine().features()});
+    return call.copy_out(
+        uapi::DeviceDriverInfo{call.machine().architecture_number(), call.machine().revision(),
+                               uapi::kDeviceDriverInfoVersion0, sizeof(uapi::DeviceDriverInfo),
+                               call.machine().features()});
 }
 
 inline std::int64_t compatible_version(Call& call) {

@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kFirmwareProfiles = 4;
 
 /// Whether the firmware is too old for a command of the newer protocol.
 [[nodiscard]] inline bool firmware_too_old(const Call& call) {
-    const bool lower = call.machine().is(Architecture::Mariana) &&
-                       call.machine().at_least(Release::V2_30_2);
+    const bool lower =
+        call.machine().is(Architecture::Mariana) && call.machine().at_least(Release::V2_30_2);
     return !call.device.faults.gone && call.machine().hardware().firmware_api < (lower ? 6u : 7u);
 }
 

@@ -33,8 +33,8 @@ struct Place {
     Nanoseconds now{};
 };
 
-/// A file, or several of which the pattern's `$` stand for a set: $c cores, $h and $d directories of
-/// host and device memory, $s and $o those of what a core did, $m values of memory counters, $n
+/// A file, or several of which the pattern's `$` stand for a set: $c cores, $h and $d directories
+/// of host and device memory, $s and $o those of what a core did, $m values of memory counters, $n
 /// values of others, $p parameters.
 struct FileRow {
     Root root;
@@ -125,9 +125,8 @@ inline constexpr std::array<std::string_view, 3> kValues{"total", "present", "pe
 }
 
 /// What is left of a pattern behind a path; nothing when the path leads elsewhere.
-[[nodiscard]] inline std::optional<std::string_view> behind(const MachineSpec& machine,
-                                                            std::string_view pattern,
-                                                            std::string_view path, Place& place) {
+[[nodiscard]] inline std::optional<std::string_view>
+behind(const MachineSpec& machine, std::string_view pattern, std::string_view path, Place& place) {
     while (!path.empty()) {
         if (pattern.empty()) return std::nullopt;
         const auto part = next_component(pattern);

@@ -47,9 +47,7 @@ namespace detail {
 
 inline bool is_newest(const MachineSpec& m) { return m.at_least(Release::V2_30_2); }
 inline bool is_older(const MachineSpec& m) { return !is_newest(m); }
-inline bool has_health(const MachineSpec& m) {
-    return is_newest(m) && !m.is(Architecture::Sunda);
-}
+inline bool has_health(const MachineSpec& m) { return is_newest(m) && !m.is(Architecture::Sunda); }
 inline bool has_election(const MachineSpec& m) {
     return is_older(m) || m.platform() == Platform::UltraServer;
 }
