@@ -120,6 +120,9 @@ TEST_CASE("emulated hardware shows the cores that it has", "[sim][sysfs]") {
     options.parameters.dev_nc_map = 0b1010;
     const auto kernel = std::move(*SimKernel::make(options));
     CHECK(text(*kernel, "neuron0/core_count") == "4");
+    std::array<char, 4> posts{};
+    CHECK(kernel->read_file("/sys/module/neuron/parameters/nmetric_log_posts", posts) == 2);
+    CHECK(posts[0] == '0');
     CHECK_FALSE(kernel->exists("/sys/class/neuron_device/neuron0/neuron_core0"));
     CHECK(kernel->exists("/sys/class/neuron_device/neuron0/neuron_core3"));
     Process process(*kernel);

@@ -221,6 +221,7 @@ private:
         if (stand_in && is(Architecture::Mariana)) platform_ = Platform::Standard;
         cores_ = geometry_->cores;
         if (emulated()) {
+            parameters_.nmetric_log_posts = 0; // the driver's own doing
             if (parameters_.nc_per_dev_param == 0 || parameters_.nc_per_dev_param > cores_)
                 return false;
             cores_ = static_cast<std::uint32_t>(parameters_.nc_per_dev_param);
