@@ -80,11 +80,11 @@ inline constexpr std::array<std::string_view, 6> kOtherDirectories{
     "model_load_count", "reset_req_count", "reset_fail_count",
     "inference_count",  "flop_count",      "nc_time_in_use"};
 
-/// Places in that list which the driver itself counts.
+/// Places in that list which the driver itself counts, in counters of their own.
 inline constexpr std::size_t kResetRequests = 1;
 inline constexpr std::size_t kResetFailures = 2;
 
-/// What a core did. But for the resets a process counts these, in its datastore.
+/// What a core did, as processes count it in their datastores.
 struct CoreActivity {
     std::array<Counter, kStatusDirectories.size()> status{};
     std::array<Counter, kOtherDirectories.size()> other{};

@@ -74,7 +74,7 @@ public:
         // what the driver allocates for itself after its counters have started
         for (std::uint32_t core = 0; core < machine.cores(); ++core) {
             count_own(core, own_host_memory(release_, core, machine.cores()));
-            ++activity[core].other[kResetRequests]; // the reset at load
+            ++reset_requests[core]; // the reset at load
         }
     }
 
@@ -87,6 +87,8 @@ public:
     std::vector<TransferRing> rings;    ///< one a core
     std::vector<std::byte> fill_buffer; ///< what fills are copied from; empty until the first
     std::vector<PendingReset> resets;
+    std::array<Counter, kMaxCoresPerDevice> reset_requests{};
+    std::array<Counter, kMaxCoresPerDevice> reset_failures{};
     std::array<CoreActivity, kMaxCoresPerDevice> activity{};
     PowerState power;
     std::uint32_t open_files = 0;

@@ -76,7 +76,7 @@ inline std::int64_t nc_reset(Call& call) {
     pending.push_back({pid, Nanoseconds{call.now.count + kDuration.count}});
     for (std::uint32_t core = 0; core < call.machine().cores(); ++core)
         if ((ask.nc_map >> core & 1) != 0) {
-            ++call.device.activity[core].other[kResetRequests];
+            ++call.device.reset_requests[core];
             call.device.reset_rings(core);
         }
     ask.request_id = static_cast<std::uint32_t>(pid);

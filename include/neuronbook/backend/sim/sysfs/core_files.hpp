@@ -32,6 +32,8 @@ inline constexpr auto core_status = [](auto& device, const Place& place) -> auto
     return device.activity[place.core].status[place.item];
 };
 inline constexpr auto core_other = [](auto& device, const Place& place) -> auto& {
+    if (place.item == kResetRequests) return device.reset_requests[place.core];
+    if (place.item == kResetFailures) return device.reset_failures[place.core];
     return device.activity[place.core].other[place.item];
 };
 

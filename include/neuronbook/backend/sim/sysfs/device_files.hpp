@@ -57,7 +57,7 @@ inline std::int64_t write_reset(State& state, const Place& place, std::string_vi
     auto& device = state.devices[place.device];
     if (device.open_files != 0 || state.machine.no_reset()) return 0;
     for (std::uint32_t core = 0; core < state.machine.cores(); ++core) {
-        ++device.activity[core].other[kResetRequests];
+        ++device.reset_requests[core];
         device.reset_rings(core);
     }
     return 0;
