@@ -20,6 +20,8 @@ import tempfile
 
 COMPARE = pathlib.Path(__file__).with_name("ndprobe") / "compare.py"
 
+PRODUCT = "Standard PC (Q35 + ICH9, 2009)"  # of the virtual machine that was recorded
+
 
 def without(text, words):
     return "".join(line for line in text.splitlines(keepends=True)
@@ -40,7 +42,7 @@ def main():
     args = parser.parse_args()
 
     environment = dict(os.environ, NDPROBE_INSTANCE=args.instance, NDPROBE_DRIVER=args.driver,
-                       NDPROBE_FAULTS=args.faults)
+                       NDPROBE_FAULTS=args.faults, NDPROBE_PRODUCT=PRODUCT)
     run = subprocess.run([args.probe, args.suite], env=environment, capture_output=True,
                          text=True, errors="replace", timeout=300)
     sys.stderr.write(run.stderr)

@@ -2,8 +2,8 @@
 // The system calls of the unmodified probe, answered by one SimKernel in its own process.
 //
 // The linker's --wrap sends open, close, ioctl, mmap and access here; whatever is not about
-// a Neuron node or a file of the driver goes on to the real call. NDPROBE_INSTANCE and
-// NDPROBE_DRIVER choose the machine, NDPROBE_FAULTS=copies_hang what is wrong with it. With
+// a Neuron node or a file of the driver goes on to the real call. NDPROBE_INSTANCE, NDPROBE_DRIVER
+// and NDPROBE_PRODUCT choose the machine, NDPROBE_FAULTS=copies_hang what is wrong with it. With
 // NDPROBE_NOTES set, what the kernel noted is printed to stderr at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -36,6 +36,7 @@ SimKernel& kernel() {
         SimOptions options;
         options.instance = setting("NDPROBE_INSTANCE", options.instance);
         options.driver_version = setting("NDPROBE_DRIVER", options.driver_version);
+        options.product_name = setting("NDPROBE_PRODUCT", options.instance);
         options.poison = true;
         options.faults.copies_hang = setting("NDPROBE_FAULTS", "") == "copies_hang";
         auto result = SimKernel::make(options);

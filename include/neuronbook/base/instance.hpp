@@ -34,8 +34,9 @@ enum class InstanceFamily : std::uint32_t {
     Trn3pds98 = 15,
 };
 
-/// How the servers of a machine are joined, as the driver tells platforms apart.
-enum class Platform : std::uint32_t { Standard = 0, UltraServer = 1 };
+/// How the servers of a machine are joined, as the driver tells platforms apart. The numbers are
+/// the driver's of 2.27 and newer.
+enum class Platform : std::uint32_t { Standard = 0, UltraServer = 1, Pds = 2, Max = 3 };
 
 /// One instance type.
 struct Instance {
@@ -43,7 +44,7 @@ struct Instance {
     InstanceFamily family;
     Architecture architecture; ///< Invalid: known, but of a generation that is not supported
     std::uint32_t devices;
-    Platform platform = Platform::Standard;
+    Platform platform = Platform::Standard; ///< as driver 2.30 sees it; older ones know fewer
     bool only_lnc2 = false; ///< accepts no other logical core size; no type is known that does
 };
 
@@ -69,6 +70,23 @@ inline constexpr std::array kInstances{
              Platform::UltraServer},
     Instance{"trn2eu.48xlarge", InstanceFamily::Trn2eu, Architecture::Cayman, 16,
              Platform::UltraServer},
+    // 16 devices are inferred: the election of an UltraServer waits for that many
+    Instance{"trn2u-ac.24xlarge", InstanceFamily::Trn2uac, Architecture::Cayman, 16,
+             Platform::UltraServer},
+    Instance{"trn2es.48xlarge", InstanceFamily::Trn2e, Architecture::Cayman, 16, Platform::Pds},
+    Instance{"trn2en.24xlarge", InstanceFamily::Trn2e, Architecture::Cayman, 4, Platform::Max},
+    Instance{"trn3.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16, Platform::Pds},
+    Instance{"trn3-dev0.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16, Platform::Pds},
+    Instance{"trn3-dev1.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16, Platform::Pds},
+    Instance{"trn3s.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16},
+    Instance{"trn3s-es.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16, Platform::Pds},
+    Instance{"trn3sn.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16, Platform::Pds},
+    Instance{"trn3sn-es.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16, Platform::Pds},
+    Instance{"trn3e.24xlarge", InstanceFamily::Trn3, Architecture::Mariana, 4, Platform::Max},
+    Instance{"trn3e-dev0.24xlarge", InstanceFamily::Trn3, Architecture::Mariana, 4, Platform::Max},
+    Instance{"trn3s-es.3xlarge", InstanceFamily::Trn3, Architecture::Mariana, 1},
+    Instance{"trn3sn.3xlarge", InstanceFamily::Trn3, Architecture::Mariana, 1},
+    Instance{"trn3sn-es.3xlarge", InstanceFamily::Trn3, Architecture::Mariana, 1},
     Instance{"trn3p.48xlarge", InstanceFamily::Trn3, Architecture::Mariana, 16,
              Platform::UltraServer},
     Instance{"trn3pd98.3xlarge", InstanceFamily::Trn3pds98, Architecture::Mariana, 1},

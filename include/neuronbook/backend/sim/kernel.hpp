@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,7 +61,7 @@ public:
             return wait_until(ticket->until, request.ticket);
         const sim::Resumed resumed{ticket != nullptr, ticket != nullptr ? ticket->since : now};
         if (resumed.again) tickets_.drop(request.ticket);
-        last_seen_ = std::max(last_seen_, now);
+        state_.now = std::max(state_.now, now);
         auto answer =
             std::visit([&](const auto& what) { return serve(caller, what, user, now, resumed); },
                        request.what);
@@ -69,23 +70,43 @@ public:
         return answer;
     }
 
-    /// Reads a small file of the driver's, from its start: bytes, or minus ENOENT. Permissions are
-    /// not modelled.
-    std::int64_t read_file(std::string_view path, std::span<char> buffer) const {
+    /// Reads a small file of the driver's, from its start: bytes, or minus ENOENT or EACCES.
+    std::int64_t read_file(std::string_view path, std::span<char> buffer,
+                           FileUser user = FileUser::Root) const {
         const std::lock_guard lock(mutex_);
         let_time_pass();
-        const auto text = sim::file_content(state_, path);
-        if (!text) return -ENOENT;
-        const auto size = std::min(text->size(), buffer.size());
-        if (size != 0) std::memcpy(buffer.data(), text->data(), size);
+        std::string text;
+        if (const auto error = sim::read_text(state_, path, user, state_.now, text); error != 0)
+            return error;
+        const auto size = std::min(text.size(), buffer.size());
+        if (size != 0) std::memcpy(buffer.data(), text.data(), size);
         return static_cast<std::int64_t>(size);
+    }
+
+    /// Writes into a file of the driver's: the bytes taken, or minus an errno.
+    std::int64_t write_file(std::string_view path, std::string_view text,
+                            FileUser user = FileUser::Root) {
+        const std::lock_guard lock(mutex_);
+        return sim::write_text(state_, path, text, user);
+    }
+
+    /// Names in a directory of the driver's, nothing when it is none.
+    [[nodiscard]] std::optional<std::vector<std::string>>
+    list_directory(std::string_view path) const {
+        const std::lock_guard lock(mutex_);
+        return sim::directory(state_, path);
+    }
+
+    /// Mode of a file or directory of the driver's, nothing when it is neither.
+    [[nodiscard]] std::optional<FileFacts> file_facts(std::string_view path) const {
+        const std::lock_guard lock(mutex_);
+        return sim::file_facts(state_, path);
     }
 
     /// Whether a device node, or a file or directory of the driver's, is there.
     bool exists(std::string_view path) const {
         const std::lock_guard lock(mutex_);
-        return sim::node(state_, path).has_value() || sim::file_content(state_, path).has_value() ||
-               sim::is_directory(state_, path);
+        return sim::node(state_, path).has_value() || sim::file_facts(state_, path).has_value();
     }
 
     /// The end of a process: every file that it opened is flushed and released, at once.
@@ -170,8 +191,8 @@ private:
 
     /// For who only looks: what has ended by now shows.
     void let_time_pass() const {
-        last_seen_ = std::max(last_seen_, now());
-        for (auto& device : state_.devices) sim::settle_resets(device, state_.machine, last_seen_);
+        state_.now = std::max(state_.now, now());
+        for (auto& device : state_.devices) sim::settle_resets(device, state_.machine, state_.now);
     }
 
     static Answer say(std::int64_t value) {
@@ -204,7 +225,9 @@ private:
         if (file == nullptr) return say(-EBADF);
         auto& device = state_.devices[file->device];
         sim::settle_resets(device, state_.machine, now);
-        const auto* service = sim::find_service(ask.word, state_.machine.release());
+        const auto* service = state_.machine.without(ask.word)
+                                  ? nullptr
+                                  : sim::find_service(ask.word, state_.machine.release());
         if (service == nullptr) {
             state_.journal.note_unknown(ask.word);
             return say(-EINVAL);
@@ -255,7 +278,6 @@ private:
 
     mutable std::mutex mutex_;
     mutable sim::State state_; ///< changes with time even while nobody asks for anything
-    mutable Nanoseconds last_seen_{};
     sim::Tickets tickets_;
     std::atomic<std::uint64_t> clock_{0};
     std::uint32_t serial_;

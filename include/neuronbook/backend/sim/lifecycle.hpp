@@ -71,6 +71,7 @@ inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t 
 inline void flush_file(State& state, const OpenFile& file, const Caller& caller) {
     if (file.restricted()) {
         state.marks.unmark_all(caller.pid); // on all devices, whichever file made them
+        if (state.marks.held() == 0) state.pod.forget_mode();
         return;
     }
     auto& device = state.devices[file.device];

@@ -5,16 +5,27 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 1, 2, 14
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "neuronbook/backend/sim/faults.hpp"
+#include "neuronbook/backend/sim/machine/hardware.hpp"
+#include "neuronbook/backend/sim/machine/parameters.hpp"
+#include "neuronbook/backend/sim/machine/pod_options.hpp"
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
+
+/// What a driver older than those the model knows is without.
+struct SimWithout {
+    /// Whole request words, or bare request numbers (below 256): answered as unknown ones.
+    std::vector<std::uint32_t> requests{};
+    std::uint64_t features = 0; ///< bits of the feature word that are not set
+};
 
 /// Options of a SimKernel. The defaults give one Trn1 device under a driver whose answers have been
 /// compared with the real one's.
@@ -33,6 +44,15 @@ struct SimOptions {
     std::optional<std::vector<HostDeviceId>> visible{};
     /// What is wrong with every device from the start; SimKernel::set_faults() changes it later.
     SimFaults faults{};
+    /// Product name of the DMI table, from which the driver tells platforms apart; the instance's
+    /// name when nothing is said.
+    std::optional<std::string> product_name{};
+    /// Devices that the host has, at most as many as the instance; all when nothing is said.
+    std::optional<std::uint32_t> devices{};
+    SimParameters parameters{};
+    SimPod pod{};
+    SimHardware hardware{};
+    SimWithout without{};
 };
 
 namespace sim {

@@ -14,13 +14,16 @@
 #include "neuronbook/backend/sim/host/files.hpp"
 #include "neuronbook/backend/sim/journal.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
+#include "neuronbook/backend/sim/machine/pod_election.hpp"
+#include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
 struct State {
-    explicit State(const MachineSpec& what) : machine(what) {
+    explicit State(const MachineSpec& what)
+        : machine(what), parameters(what.parameters()), pod(what) {
         devices.reserve(machine.devices());
         for (std::uint32_t i = 0; i < machine.devices(); ++i)
             load_device(devices.emplace_back(machine, i), machine);
@@ -31,6 +34,10 @@ struct State {
     CoreMarks marks;
     FileTable files;
     Journal journal;
+    SimParameters parameters; ///< as their files show them now; most only matter at load
+    PodElection pod;
+    std::int32_t notify_delay = -1; ///< one switch for all devices
+    Nanoseconds now{};              ///< when somebody last asked for something
 };
 
 } // namespace sim

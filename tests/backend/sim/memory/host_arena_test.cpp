@@ -50,6 +50,27 @@ TEST_CASE("smaller pieces outlast larger ones in the reserved pools", "[sim][hos
     CHECK(arena.take(4 * kMiB, kLargest, 7)->pa == kBase);
 }
 
+TEST_CASE("a reserved page serves several pieces, and none goes beyond it", "[sim][host_arena]") {
+    constexpr std::uint64_t kNone = 0; // the host itself has nothing
+    HostArena arena(kBase, 64 * kMiB, 4 * kMiB);
+    const auto pool = kBase + 48 * kMiB; // 256 KiB pages first
+    CHECK(arena.take(12 * kKiB, kNone, 1)->pa == pool);
+    CHECK(arena.take(12 * kKiB, kNone, 1)->pa == pool + 12 * kKiB);
+    CHECK(arena.take(240 * kKiB, kNone, 1)->pa == pool + 256 * kKiB);
+    CHECK(arena.take(232 * kKiB, kNone, 1)->pa == pool + 24 * kKiB);
+    CHECK(arena.take(4 * kKiB, kNone, 1)->pa == pool + (256 + 240) * kKiB);
+    CHECK(arena.take(300 * kKiB, kNone, 1)->pa == pool + 4 * kMiB); // 512 KiB pages
+    CHECK(arena.take(300 * kKiB, kNone, 1)->pa == pool + 4 * kMiB + 512 * kKiB);
+    HostArena coarse(kBase, 64 * kMiB, 4 * kMiB, 24 * kKiB); // pieces of 16 KiB at least
+    CHECK(coarse.take(4 * kKiB, kNone, 1)->pa == pool);
+    CHECK(coarse.take(20 * kKiB, kNone, 1)->pa == pool + 16 * kKiB);
+    CHECK(coarse.take(4 * kKiB, kNone, 1)->pa == pool + 48 * kKiB);
+    CHECK_FALSE(HostArena(kBase, 64 * kMiB, 9 * kMiB).take(4096, kNone, 1).has_value());
+    HostArena few(kBase, 64 * kMiB, kMiB); // no page of 2 MiB, one of 1 MiB
+    CHECK(few.take(kMiB, kNone, 1)->pa == kBase + 63 * kMiB);
+    CHECK_FALSE(few.take(kMiB, kNone, 1).has_value());
+}
+
 TEST_CASE("an arena of nothing gives nothing", "[sim][host_arena]") {
     HostArena arena(kBase, 0);
     CHECK_FALSE(arena.take(4096, kLargest, 1).has_value());

@@ -100,3 +100,20 @@ TEST_CASE("an address finds the owner of its piece", "[sim][pool]") {
     CHECK(pool.owner_at(0) == SegmentTree::kFree);
     CHECK(small->pool == PoolKind::Small);
 }
+
+TEST_CASE("the pools follow the module's parameters", "[sim][pool]") {
+    using neuronbook::sim::PoolShape;
+    CHECK(HbmPool(0, 16 * kGiB).main_end() == 15 * kGiB);
+    CHECK(HbmPool(0, 16 * kGiB, PoolShape{4096, 16 * kGiB}).main_end() == 16 * kGiB);
+    CHECK(HbmPool(0, 16 * kGiB, PoolShape{4096, kGiB + 1}).main_end() == 16 * kGiB);
+    CHECK(HbmPool(0, 16 * kGiB, PoolShape{12288, kGiB}).main_end() == 16 * kGiB);
+    HbmPool odd(0, 16 * kGiB, PoolShape{12288, 24576, 8192}); // granules of 8 KiB
+    CHECK(odd.take(8192, 0, 7)->pa == 16 * kGiB - 24576);
+    CHECK(odd.take(8192, 0, 7)->pa == 16 * kGiB - 24576 + 8192);
+    CHECK(odd.owner_at(16 * kGiB - 24576 + 16383) == 7);
+    CHECK(odd.owner_at(16 * kGiB - 1) == SegmentTree::kFree); // one more granule
+    CHECK(odd.take(12288, 0, 8)->pa == 0);
+    CHECK(odd.take(12288, 0, 8)->pa == 16384);
+    CHECK(odd.take_scratchpad(4096, 9)->pa == 16 * kGiB - 24576 - 4096);
+    CHECK_FALSE(odd.take_scratchpad(4096, 9).has_value()); // the same granule
+}

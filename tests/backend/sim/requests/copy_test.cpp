@@ -140,7 +140,7 @@ TEST_CASE("a new chunk holds poison at its ends and freed memory keeps its bytes
 
 TEST_CASE("a copy on device memory needs 64 KiB of host memory for a moment", "[sim][copy]") {
     SimOptions options;
-    options.host_memory = Bytes{1u << 20};
+    options.host_memory = Bytes{8u << 20};
     const auto kernel = std::move(*SimKernel::make(options));
     Process process(*kernel);
     const auto device = process.allocate(4096);

@@ -123,7 +123,8 @@ TEST_CASE("logical cores map to physical ones on Trn2 and later", "[sim][identit
     CHECK(process.ask(uapi::kGetLogicalToPhysicalNcMap, ask) == 20);
 }
 
-TEST_CASE("the second core numbering came with 2.28, on Trn2 alone", "[sim][identity]") {
+TEST_CASE("the second core numbering came with 2.28, but not behind a switch of Trn3",
+          "[sim][identity]") {
     struct {
         uapi::NcMap head;
         uapi::NcMapEntry entries[8];
@@ -136,28 +137,11 @@ TEST_CASE("the second core numbering came with 2.28, on Trn2 alone", "[sim][iden
     CHECK(answer("trn2.48xlarge", "2.26.5", 1) == -EINVAL);
     CHECK(answer("trn2.48xlarge", "2.30.2", 1) == 0);
     CHECK(answer("trn2.48xlarge", "2.30.2", 2) == -EINVAL);
-    CHECK(answer("trn3p.48xlarge", "2.30.2", 1) == -EINVAL);
-}
-
-TEST_CASE("a server that is in no pod says so", "[sim][identity]") {
-    const auto kernel = make_kernel();
-    Process process(*kernel);
-    uapi::PodStatus pod;
-    pod.sz = sizeof pod;
-    CHECK(process.ask(uapi::kPodStatus, pod) == 0);
-    CHECK(pod.state == 4);
-    CHECK(pod.node_id == -1);
-    pod.sz = 3;
-    CHECK(process.ask(uapi::kPodStatus, pod) == -EINVAL);
-    uapi::PodStatusV2 newer;
-    newer.v1.sz = sizeof newer;
-    CHECK(process.ask(uapi::kPodStatusV2, newer) == 0);
-    CHECK(process.ask(0xC1004E7Au, newer) == -EINVAL);
-    uapi::PodInfo info;
-    info.sz = sizeof info;
-    info.pod_type = 9;
-    CHECK(process.ask(uapi::kPodInfo, info) == 0);
-    CHECK(info.pod_type == 0);
+    CHECK(answer("trn2es.48xlarge", "2.30.2", 1) == 0);
+    CHECK(answer("trn3p.48xlarge", "2.30.2", 1) == 0);
+    CHECK(answer("trn3p.48xlarge", "2.26.5", 1) == -EINVAL);
+    CHECK(answer("trn3.48xlarge", "2.30.2", 1) == -EINVAL);
+    CHECK(answer("trn3.48xlarge", "2.30.2", 0) == 0);
 }
 
 TEST_CASE("requests that do nothing do it with any argument", "[sim][identity]") {

@@ -87,6 +87,15 @@ public:
         queue.use = QueueUse::Default;
     }
 
+    /// Takes the queues that anybody was given for a core.
+    template <class Owner>
+    void drop_extra(Owner& owner, std::uint32_t core) {
+        for (auto& queue : engines_[index_of(core)])
+            if ((queue.use == QueueUse::Copy || queue.use == QueueUse::Service) &&
+                queue.core == core)
+                give_back(owner, queue);
+    }
+
     /// The lowest queue of the core's engine that nobody has: its number, or -ENOMEM, or what the
     /// release answers when there is none.
     template <class Owner>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's memory counters of one device, as sysfs shows them.
+// The driver's counters of one device, as sysfs shows them.
 // Owns: the numbers and which category feeds which. Does not own: paths and texts (sysfs.hpp).
 // Layer: backend (simulated kernel).   Source: driver-abi.md 11
 #pragma once
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "neuronbook/backend/sim/machine/release.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"
 
@@ -19,7 +20,7 @@ namespace sim {
 
 /// One counter. `present` is not what is present: it is the size of the last change.
 struct Counter {
-    std::uint64_t total = 0; ///< bytes allocated now
+    std::uint64_t total = 0; ///< bytes allocated now, or events
     std::uint64_t present = 0;
     std::uint64_t peak = 0;
 
@@ -28,9 +29,14 @@ struct Counter {
         present = bytes;
         if (total > peak) peak = total;
     }
+    /// Below zero it goes round, as after somebody wrote a zero into its file.
     void subtract(std::uint64_t bytes) {
         total -= bytes;
         present = bytes;
+    }
+    Counter& operator++() {
+        add(1);
+        return *this;
     }
 };
 
@@ -42,6 +48,47 @@ inline constexpr std::array<std::string_view, 11> kDeviceDirectories{
 inline constexpr std::array<std::string_view, 8> kHostDirectories{
     "uncategorized",      "dma_buffers",   "tensors",       "constants",
     "application_memory", "driver_memory", "notifications", "dma_rings"};
+
+/// Directories below status/ of a core: how executions ended.
+inline constexpr std::array<std::string_view, 24> kStatusDirectories{
+    "success",
+    "failure",
+    "timeout",
+    "exec_bad_input",
+    "hw_error",
+    "execute_completed_with_error",
+    "execute_completed_with_num_error",
+    "generic_error",
+    "resource_error",
+    "resource_nc_error",
+    "execute_failed_to_queue",
+    "invalid_error",
+    "unsupported_neff_version",
+    "oob_error",
+    "hw_collectives_error",
+    "hw_hbm_ue_error",
+    "hw_nc_ue_error",
+    "hw_dma_abort_error",
+    "execute_sw_nq_overflow",
+    "execute_sw_semaphore_error",
+    "execute_sw_event_error",
+    "execute_sw_psum_collision",
+    "execute_sw_sequencer_fatal",
+    "hw_repairable_hbm_ue_error"};
+/// Directories below other_info/ of a core.
+inline constexpr std::array<std::string_view, 6> kOtherDirectories{
+    "model_load_count", "reset_req_count", "reset_fail_count",
+    "inference_count",  "flop_count",      "nc_time_in_use"};
+
+/// Places in that list which the driver itself counts, in counters of their own.
+inline constexpr std::size_t kResetRequests = 1;
+inline constexpr std::size_t kResetFailures = 2;
+
+/// What a core did, as processes count it in their datastores.
+struct CoreActivity {
+    std::array<Counter, kStatusDirectories.size()> status{};
+    std::array<Counter, kOtherDirectories.size()> other{};
+};
 
 /// Where a category counts.
 struct CategoryDirectory {

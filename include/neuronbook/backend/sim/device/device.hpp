@@ -22,6 +22,7 @@
 #include "neuronbook/backend/sim/device/datastores.hpp"
 #include "neuronbook/backend/sim/device/dma_queues.hpp"
 #include "neuronbook/backend/sim/device/notification_queues.hpp"
+#include "neuronbook/backend/sim/device/power_state.hpp"
 #include "neuronbook/backend/sim/device/registers.hpp"
 #include "neuronbook/backend/sim/device/reset_queue.hpp"
 #include "neuronbook/backend/sim/device/scrubs.hpp"
@@ -55,14 +56,20 @@ class Device {
 public:
     Device(const MachineSpec& machine, std::uint32_t index)
         : faults(machine.faults()), engines(machine), dma(machine), registers(machine, index),
-          index_(index), poison_(machine.poison()),
+          index_(index), poison_(machine.poison()), release_(machine.release()),
           host_(machine.geometry().host_memory_base.value() + kHostStart + index * kHostStride,
-                machine.host_memory().count() / kPage.count() * kPage.count()) {
+                machine.host_memory().count() / kPage.count() * kPage.count(),
+                machine.parameters().mempool_host_memory_size,
+                machine.parameters().mempool_min_alloc_size) {
         const auto& geometry = machine.geometry();
         for (std::uint32_t i = 0; i < geometry.hbms; ++i) {
             const auto base = geometry.hbm_base[i].value();
-            hbms_.emplace_back(base, geometry.hbm_size.count());
-            memory.add(base, geometry.hbm_size.count());
+            const auto& parameters = machine.parameters();
+            hbms_.emplace_back(base, machine.hbm_size(),
+                               PoolShape{parameters.mempool_min_alloc_size,
+                                         parameters.mempool_small_pool_size,
+                                         parameters.mempool_small_alloc_max});
+            memory.add(base, machine.hbm_size());
             carve_out(i);
         }
         memory.add(host_.base(), host_.size());
@@ -86,8 +93,8 @@ public:
     DmaQueues dma;
     std::vector<std::byte> fill_buffer; ///< what fills are copied from; empty until the first
     ResetQueue resets;
-    std::array<std::uint64_t, kMaxCoresPerDevice> reset_requests{};
-    std::array<std::uint64_t, kMaxCoresPerDevice> reset_failures{};
+    std::array<Counter, kMaxCoresPerDevice> reset_requests{};
+    std::array<Counter, kMaxCoresPerDevice> reset_failures{};
     std::uint32_t without_rings = 0; ///< cores, a bit each, whose rings are gone until a reset
     std::array<CoreRegisters, kMaxCoresPerDevice> cores{};
     CoreLocks locks;
@@ -96,6 +103,8 @@ public:
     Registers registers;
     Scrubs scrubs;
     Nanoseconds node_locked_until{}; ///< a last close that waits for a reset keeps the node locked
+    std::array<CoreActivity, kMaxCoresPerDevice> activity{};
+    PowerState power;
     std::uint32_t open_files = 0;
 
     [[nodiscard]] std::uint32_t index() const { return index_; }
@@ -113,7 +122,8 @@ public:
         const auto size = whole_pages(Bytes{ask.size})->count();
         if (ask.hbm >= hbms_.size() || ask.core >= kMaxCoresPerDevice) return -EINVAL;
         if (ask.on_host && ask.align != 0) return -EINVAL;
-        if (!ask.on_host && ask.align > kMaxAlign) return -EINVAL;
+        const bool aligned = release_ < Release::V2_30_2 || ask.category != kContiguousScratchpad;
+        if (!ask.on_host && aligned && ask.align > kMaxAlign) return -EINVAL;
         if (size == 0 || fails_now()) return -ENOMEM;
         const auto index = chunks.add();
         const auto piece = take(ask, size, index);
@@ -165,6 +175,11 @@ public:
 
     /// What a reset of one core does to what copies go through.
     void reset_rings(std::uint32_t core) { engines.reset(*this, core); }
+
+    /// mempool_small_alloc_max, which root may change at any time.
+    void set_small_most(std::uint64_t bytes) {
+        for (auto& hbm : hbms_) hbm.set_small_most(bytes);
+    }
 
     /// The queue that copies to and from a chunk go through, unless they name another. A chunk may
     /// name a core that the device does not have.
@@ -246,7 +261,11 @@ private:
                       hbm,
                       0,
                       static_cast<std::uint32_t>(uapi::MemCategory::NcdevDevice)};
-        const auto piece = hbms_[hbm].take(kCarveOut.count(), 0, index);
+        const auto piece = hbms_[hbm].take_first(kCarveOut.count(), index);
+        if (!piece) { // a small pool that leaves no room for it
+            chunks.remove(index);
+            return;
+        }
         auto& chunk = chunks[index];
         fill_in(chunk, ask, *piece, kCarveOut.count());
         chunk.core = hbm;
@@ -329,6 +348,7 @@ private:
 
     std::uint32_t index_;
     bool poison_;
+    Release release_;
     std::vector<HbmPool> hbms_;
     HostArena host_;
 };

@@ -39,7 +39,7 @@ inline constexpr std::uint32_t kWholeDevice = uapi::kNcMapDevice;
 /// that does not has just begun.
 inline void load_device(Device& device, const MachineSpec& machine) {
     if (machine.no_reset()) return;
-    std::fill_n(device.reset_requests.begin(), machine.cores(), 1);
+    for (std::uint32_t core = 0; core < machine.cores(); ++core) ++device.reset_requests[core];
     auto pace = reset_pace(device, machine);
     if (device.faults.never_ready && !device.faults.resets_hang) {
         constexpr std::uint64_t kLooks = 1'000'000'000; // five looks at the ready bit
@@ -56,12 +56,9 @@ inline void settle_resets(Device& device, const MachineSpec& machine, Nanosecond
             // a failure counts for every core, whichever were to be reset
             if (ended->failed) ++device.reset_failures[core];
             if (!is_in(ended->cores, core)) continue;
-            if (ended->failed) {
-                device.without_rings |= 1u << core;
-            } else {
-                device.reset_rings(core);
-                device.without_rings &= ~(1u << core);
-            }
+            if (ended->failed) continue; // what was taken stays away
+            device.reset_rings(core);
+            device.without_rings &= ~(1u << core);
         }
     }
 }

@@ -5,6 +5,7 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 6.2 (measured)
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -23,26 +24,36 @@ namespace sim {
 /// Host memory as a device sees it. A piece is physically contiguous and aligned to its size
 /// rounded up to a power of two. When the host has none that large, or that memory
 /// is used up, pieces up to 2 MiB come from four reserved pools, which are set aside at load if the
-/// host has enough.
+/// host has enough. A pool is a row of pages of 256 KiB to 2 MiB; a page serves as many pieces as
+/// it has room for, and none goes beyond its page.
 class HostArena {
 public:
     static constexpr std::uint64_t kReserve = std::uint64_t{32} << 20; ///< of each reserved pool
-    static constexpr std::uint64_t kEnoughToReserve = std::uint64_t{256} << 20;
 
-    HostArena(std::uint64_t base, std::uint64_t size) : base_(base), size_(size) {
-        const bool reserve = size >= kEnoughToReserve;
-        const auto common = size - (reserve ? kReserve * kReservedPages.size() : 0);
+    /// `reserve`: bytes of each reserved pool; they get no more than half of the host's memory.
+    /// `least`: what a piece of one takes at least, rounded down to a power of two.
+    HostArena(std::uint64_t base, std::uint64_t size, std::uint64_t reserve = kReserve,
+              std::uint64_t least = kPage.count())
+        : base_(base), size_(size),
+          granule_(pages_of(std::bit_floor(std::max(least, kPage.count())))) {
+        if (reserve > size / (2 * kReservedPages.size())) reserve = 0;
+        auto common = size;
+        for (const auto page : kReservedPages) common -= reserve / page * page;
         add(base, common, 0);
-        for (std::size_t i = 0; reserve && i < kReservedPages.size(); ++i)
-            add(base + common + i * kReserve, kReserve, kReservedPages[i]);
+        auto next = base + common;
+        for (const auto page : kReservedPages) {
+            const auto whole = reserve / page * page;
+            if (whole != 0) add(next, whole, page);
+            next += whole;
+        }
     }
 
     /// `largest`: the largest piece that the host itself has now.
     std::optional<Piece> take(std::uint64_t size, std::uint64_t largest, std::uint32_t owner) {
         for (auto& part : parts_) {
             if (size > (part.page != 0 ? part.page : largest)) continue;
-            const auto count = pages_of(part.page != 0 ? part.page : size);
-            const auto segment = part.pages.take(count, std::bit_ceil(count) - 1, owner);
+            const auto segment =
+                part.page != 0 ? take_of_page(part, size, owner) : take_aligned(part, size, owner);
             if (segment == FirstFit::kNone) continue;
             const auto start = part.pages.segments().start(segment);
             return Piece{part.base + start * kPage.count(), segment, PoolKind::Host};
@@ -94,12 +105,35 @@ private:
         return static_cast<std::uint32_t>(bytes / kPage.count());
     }
 
+    static FirstFit::Index take_aligned(Part& part, std::uint64_t size, std::uint32_t owner) {
+        const auto count = pages_of(size);
+        return part.pages.take(count, std::bit_ceil(count) - 1, owner);
+    }
+
+    /// The first room within one page of a reserved pool.
+    FirstFit::Index take_of_page(Part& part, std::uint64_t size, std::uint32_t owner) const {
+        const std::uint64_t count = (pages_of(size) + granule_ - 1) / granule_ * granule_;
+        const std::uint64_t page = pages_of(part.page);
+        if (count == 0 || count > page) return FirstFit::kNone;
+        const auto& segments = part.pages.segments();
+        const auto wanted = static_cast<std::uint32_t>(count);
+        for (auto hole = segments.first_hole(wanted); hole != SegmentTree::kNone;
+             hole = segments.next_hole(hole, wanted)) {
+            std::uint64_t at = segments.start(hole);
+            if (at % page + count > page) at = (at / page + 1) * page;
+            if (at + count <= segments.end(hole))
+                return part.pages.take_at(static_cast<std::uint32_t>(at), wanted, owner);
+        }
+        return FirstFit::kNone;
+    }
+
     void add(std::uint64_t base, std::uint64_t size, std::uint64_t page) {
         parts_.push_back({base, size, page, FirstFit{pages_of(size), base / kPage.count()}});
     }
 
     std::uint64_t base_;
     std::uint64_t size_;
+    std::uint64_t granule_; ///< of the reserved pools, in pages
     std::vector<Part> parts_;
 };
 

@@ -58,6 +58,7 @@ std::int64_t unmark_cores(Call& call) {
     for (std::uint32_t bit = 0; bit < sizeof(map.bitmap) * 8; ++bit)
         if ((words[bit / 64] >> bit % 64 & 1) != 0)
             call.state.marks.unmark(call.caller.pid, first_slot(call) + bit);
+    if (call.state.marks.held() == 0) call.state.pod.forget_mode();
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "neuronbook/backend/sim/device/copy_engines.hpp"
+#include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/requests/call.hpp"
 
 namespace neuronbook {
@@ -35,20 +36,13 @@ enum class Waited : std::uint8_t { AtOnce, Later };
     return Nanoseconds{(first + (tries * n - first) * 100) * 1000};
 }
 
-/// When the last reset that was asked for is over.
-[[nodiscard]] inline Nanoseconds last_reset(const Device& device) {
-    Nanoseconds last{};
-    for (const auto& reset : device.resets) last = std::max(last, reset.done);
-    return last;
-}
-
 /// When a batch that started at `start` and never ends is given up. On Trn1 one that started before
 /// the end of a reset is tried again.
 [[nodiscard]] inline Nanoseconds given_up(const Call& call, Nanoseconds start, std::uint64_t pieces,
                                           Waited waited) {
     const auto once = patience(call.machine(), pieces, waited).count;
     std::uint64_t attempts = 1;
-    const auto reset = last_reset(call.device);
+    const auto reset = call.device.resets.latest_end(reset_pace(call.device, call.machine()));
     if (call.machine().is(Architecture::Sunda) && reset > start)
         attempts += (reset.count - start.count + once - 1) / once;
     return Nanoseconds{start.count + attempts * once};
@@ -77,12 +71,21 @@ inline void use_queue(Call& call, const CopyQueue& queue) {
         call.state.journal.crashes.add("copy through a queue that a program took over: oops");
 }
 
+/// Whether a reset took the queue's ring and has not brought a new one.
+[[nodiscard]] inline bool is_without_ring(const Device& device, const CopyQueue& queue) {
+    return (device.without_rings >> queue.core & 1u) != 0;
+}
+
 /// One copy that is waited for in the call. 0: the bytes may move; or -ENOMEM, the answer to a
 /// timeout, or kWaits. A copy that is given up leaves its descriptors taken.
 [[nodiscard]] inline std::int64_t run_engine(Call& call, CopyQueue& queue, std::uint64_t pieces,
                                              Waited waited = Waited::AtOnce) {
     if (is_locked(call, queue)) return Call::kWaits;
     use_queue(call, queue);
+    if (is_without_ring(call.device, queue)) {
+        call.state.journal.crashes.add("copy through a ring that a reset freed");
+        return timed_out(call);
+    }
     if (!call.device.faults.copies_hang) return queue.ring.run(pieces);
     if (!call.resumed && queue.ring.has_room(pieces))
         return wait_until(call, given_up(call, call.now, pieces, waited));

@@ -16,7 +16,8 @@ inline namespace v0 {
 namespace sim {
 
 inline std::int64_t basic_info(Call& call) {
-    return call.copy_out(uapi::DeviceBasicInfo{call.machine().architecture_number(), 0});
+    return call.copy_out(
+        uapi::DeviceBasicInfo{call.machine().architecture_number(), call.machine().revision()});
 }
 
 /// By number: any size from 24 bytes on is answered with 24.
@@ -27,9 +28,10 @@ inline std::int64_t driver_info(Call& call) {
         return checked && call.slot() == AttachSlots::kNone ? -EACCES : -kNotSupported;
     }
     if (direction != 2 || call.encoded_size() < sizeof(uapi::DeviceDriverInfo)) return -EINVAL;
-    return call.copy_out(uapi::DeviceDriverInfo{
-        call.machine().architecture_number(), 0, uapi::kDeviceDriverInfoVersion0,
-        sizeof(uapi::DeviceDriverInfo), call.machine().features()});
+    return call.copy_out(
+        uapi::DeviceDriverInfo{call.machine().architecture_number(), call.machine().revision(),
+                               uapi::kDeviceDriverInfoVersion0, sizeof(uapi::DeviceDriverInfo),
+                               call.machine().features()});
 }
 
 inline std::int64_t compatible_version(Call& call) {
@@ -40,6 +42,7 @@ inline std::int64_t device_info(Call& call) {
     constexpr std::uint32_t kStackLeftOver = 0xA5A5A5A5u; // unused slots are not initialised
     uapi::DeviceInfo info;
     info.architecture = call.machine().architecture_number();
+    info.revision = call.machine().revision();
     const auto neighbours = call.machine().neighbours(call.device.index());
     info.connected_device_count = neighbours.count;
     for (std::uint32_t i = 0; i < uapi::kMaxConnectedDevices; ++i)
@@ -84,10 +87,11 @@ inline std::int64_t logical_to_physical(Call& call) {
     if (call.machine().is(Architecture::Sunda)) return -kNotSupported;
     uapi::GetLogicalToPhysicalNcMap ask;
     if (const auto answer = call.copy_in(ask)) return answer;
-    const bool newer =
-        call.machine().at_least(Release::V2_30_2) && call.machine().is(Architecture::Cayman);
     if (ask.max_map_entries > uapi::kNcMapMaxEntries) return -EINVAL;
-    if (ask.mapping_version > (newer ? 1u : 0u)) return -EINVAL;
+    if (ask.mapping_version >= call.machine().core_numberings()) return -EINVAL;
+    // only the older of the two numberings turns with the dies
+    const bool flipped = ask.mapping_version == 0 && (call.state.parameters.force_die_flip != 0 ||
+                                                      call.state.pod.flips_dies(call.now));
     struct {
         std::uint32_t count;
         uapi::NcMapEntry entries[uapi::kNcMapMaxEntries];
@@ -95,36 +99,10 @@ inline std::int64_t logical_to_physical(Call& call) {
     for (std::uint32_t i = 0; i < ask.max_map_entries; ++i)
         map.entries[i] = {
             i / kMaxCoresPerDevice,
-            call.machine().physical_core(i / kMaxCoresPerDevice, i % kMaxCoresPerDevice)};
+            call.machine().physical_core(i / kMaxCoresPerDevice, i % kMaxCoresPerDevice, flipped)};
     const auto size = sizeof(std::uint32_t) + ask.max_map_entries * sizeof(uapi::NcMapEntry);
     const auto to = Call::address_of(ask.map);
     return static_cast<std::int64_t>(size - call.user.write(to, &map, size));
-}
-
-/// By number, then size. No server of this model is joined with another.
-inline std::int64_t pod_status(Call& call) {
-    uapi::PodStatusV2 pod;
-    const bool newer = call.encoded_size() == sizeof(uapi::PodStatusV2);
-    if (!newer && call.encoded_size() != sizeof(uapi::PodStatus)) return -EINVAL;
-    if (const auto answer = newer ? call.copy_in(pod) : call.copy_in(pod.v1)) return answer;
-    if (pod.v1.sz != call.encoded_size()) return -EINVAL;
-    pod.v1.state = static_cast<std::uint32_t>(uapi::PodState::SingleNode);
-    pod.v1.pod_type = static_cast<std::uint8_t>(uapi::PodType::None);
-    pod.v1.pod_sz = 0;
-    pod.v1.node_id = -1;
-    pod.mode = 0;
-    pod.modes_supported = 0;
-    return newer ? call.copy_out(pod) : call.copy_out(pod.v1);
-}
-
-inline std::int64_t pod_info(Call& call) {
-    uapi::PodInfo pod;
-    if (call.encoded_size() != sizeof pod) return -EINVAL;
-    if (const auto answer = call.copy_in(pod)) return answer;
-    if (pod.sz != sizeof pod) return -EINVAL;
-    pod = uapi::PodInfo{};
-    pod.sz = sizeof pod;
-    return call.copy_out(pod);
 }
 
 inline std::int64_t nothing(Call&) { return 0; }

@@ -44,7 +44,7 @@ resource(const MachineSpec& machine, std::uint32_t block, std::uint32_t id, std:
     if (named(Block::Topsp, Kind::Semaphore)) return Resource{tops, 0x2000, true};
     if (named(Block::Topsp, Kind::All)) return Resource{tops, 0x400000, false};
     if (named(Block::Hbm, Kind::Dmem) && !first && id < geometry.hbms)
-        return Resource{geometry.hbm_base[id].value(), geometry.hbm_size.count(), true};
+        return Resource{geometry.hbm_base[id].value(), machine.hbm_size(), true};
     return {};
 }
 

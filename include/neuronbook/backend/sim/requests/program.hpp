@@ -15,6 +15,7 @@
 #include "neuronbook/backend/sim/device/registers.hpp"
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/sim/requests/copy.hpp"
+#include "neuronbook/backend/sim/requests/engine_use.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/units.hpp"
 
@@ -112,7 +113,7 @@ std::int64_t program_engine(Call& call) {
         answer = short_copy(
             call,
             ask.size - call.user.read(bytes, Call::address_of(ask.buffer) + ask.offset, ask.size));
-    if (answer == 0) answer = device.ring_of(chunk).run(pieces_of(ask.size));
+    if (answer == 0) answer = run_engine(call, device.queue_of(chunk), pieces_of(ask.size));
     if (answer == 0) write_program(device, *window, start->count(), bytes, ask.size);
     device.free(bounce, call.slot());
     return answer;

@@ -26,6 +26,18 @@ inline std::int64_t wait_for_reset(Call& call, std::int32_t pid) {
     return Call::kWaits;
 }
 
+/// Takes what copies go through: from 2.25 to 2.29 only the queues that were given out, before and
+/// after all rings of the cores.
+inline void free_rings(Device& device, const MachineSpec& machine, std::uint32_t map) {
+    for (std::uint32_t core = 0; core < machine.cores(); ++core) {
+        if (!is_in(map, core)) continue;
+        if (machine.release() == Release::V2_26_5)
+            device.engines.drop_extra(device, core);
+        else
+            device.without_rings |= 1u << core;
+    }
+}
+
 /// What both forms do. 0, or 1 when this process has a reset that it did not collect; up to 2.26
 /// the rings are gone even then, later the driver's thread takes them just before the reset.
 inline std::int64_t ask_for_reset(Call& call, std::uint32_t map) {
@@ -38,9 +50,7 @@ inline std::int64_t ask_for_reset(Call& call, std::uint32_t map) {
         if (all) device.resets.set_ready();
         return 0;
     }
-    if (!machine.at_least(Release::V2_30_2))
-        for (std::uint32_t core = 0; core < machine.cores(); ++core)
-            if (is_in(map, core)) device.without_rings |= 1u << core;
+    if (!machine.at_least(Release::V2_30_2)) free_rings(device, machine, map);
     const auto pid = call.caller.pid;
     if (device.resets.outcome(pid) != ResetQueue::Outcome::Unknown) return 1;
     if (const auto queues = queues_in(device, machine, map); queues != 0 && !call.resumed) {
@@ -48,6 +58,7 @@ inline std::int64_t ask_for_reset(Call& call, std::uint32_t map) {
         call.until = Nanoseconds{call.now.count + queues * kHalt};
         return Call::kWaits;
     }
+    if (machine.at_least(Release::V2_30_2)) free_rings(device, machine, map);
     begin_reset(device, machine, call.state.journal, pid, map, call.slot(), call.now);
     return 0;
 }

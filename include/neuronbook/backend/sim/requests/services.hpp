@@ -25,6 +25,8 @@
 #include "neuronbook/backend/sim/requests/map.hpp"
 #include "neuronbook/backend/sim/requests/memory.hpp"
 #include "neuronbook/backend/sim/requests/notifications.hpp"
+#include "neuronbook/backend/sim/requests/pod.hpp"
+#include "neuronbook/backend/sim/requests/power.hpp"
 #include "neuronbook/backend/sim/requests/program.hpp"
 #include "neuronbook/backend/sim/requests/queues.hpp"
 #include "neuronbook/backend/sim/requests/registers.hpp"
@@ -192,7 +194,7 @@ inline constexpr auto kServices = [] {
                 logical_to_physical),
         by_number(on_both("POD_INFO", u::kPodInfo, pod_info)),
         by_number(on_both("POD_STATUS", u::kPodStatus, pod_status)),
-        by_number(on_both("POD_CTRL", u::kPodCtrl, nullptr)),
+        by_number(on_both("POD_CTRL", u::kPodCtrl, pod_ctrl)),
         only(k24, k24,
              by_number(on_device("MEM_BUF_ZEROCOPY64", u::kMemBufZerocopy64Form224, zero_copy_24))),
         only(k26, k26,
@@ -203,21 +205,24 @@ inline constexpr auto kServices = [] {
                                  zero_copy<u::MemBufCopy64zc>))),
         on_device("H2T_DMA_ALLOC_QUEUES", u::kH2tDmaAllocQueues, alloc_queues, k26),
         on_device("H2T_DMA_FREE_QUEUES", u::kH2tDmaFreeQueues, free_queues, k26),
-        on_device("POWER_PROFILE", u::kPowerProfile, nullptr, k26),
-        on_device("METRICS_CTRL", u::kMetricsCtrl, nullptr, k26),
+        on_device("POWER_PROFILE", u::kPowerProfile, power_profile, k26),
+        on_device("METRICS_CTRL", u::kMetricsCtrl, metrics_ctrl, k26),
         on_device("MEM_BUF_ZEROCOPY64_BATCHES", u::kMemBufZerocopy64Batches, zero_copy_batches,
                   k26),
-        on_device("THROTTLING_NOTIFICATIONS", u::kThrottlingNotifications, nullptr, k26),
+        on_device("THROTTLING_NOTIFICATIONS", u::kThrottlingNotifications, throttling_notifications,
+                  k26),
         only(k26, k30, by_number(on_both("GET_VA_PLACEMENT", u::kGetVaPlacement, nullptr))),
-        on_device("GET_PERFORMANCE_PROFILE", u::kGetPerformanceProfile, nullptr, k30),
+        on_device("GET_PERFORMANCE_PROFILE", u::kGetPerformanceProfile, get_performance_profile,
+                  k30),
         on_device("DMA_QUEUE_INIT_BATCH", u::kDmaQueueInitBatch, dma_queue_init_batch),
-        on_device("AVAILABLE_PERF_PROFILES", u::kAvailablePerfProfiles, nullptr, k30),
+        on_device("AVAILABLE_PERF_PROFILES", u::kAvailablePerfProfiles, available_perf_profiles,
+                  k30),
         on_device("GET_ASYNC_H2T_DMA_COMPL_QUEUES", u::kGetAsyncH2tDmaComplQueues,
                   completion_queues, k30),
         on_both("HOST_MEM_PIN", u::kHostMemPin, nullptr, k30),
         on_both("HOST_MEM_UNPIN", u::kHostMemUnpin, nullptr, k30),
         on_both("DMABUF_FD_V2", u::kDmabufFdV2, nullptr, k30),
-        on_device("GET_BAR_INFO", u::kGetBarInfo, nullptr, k30),
+        on_device("GET_BAR_INFO", u::kGetBarInfo, bar_info, k30),
     };
 }();
 

@@ -204,12 +204,17 @@ inline std::int64_t queue_pinned(Call& call, CopyQueue& queue, const std::vector
     return &engines.queue(chunk.core, static_cast<std::uint32_t>(qid));
 }
 
+/// Whether copies of a chunk may go through a queue now.
+[[nodiscard]] inline bool serves(const Call& call, const CopyQueue& queue, const Chunk& chunk) {
+    return queue.serves(chunk.core) && !is_without_ring(call.device, queue);
+}
+
 /// The engine's way, once it was chosen. `queue`: from find_queue().
 inline std::int64_t copy_by_engine(Call& call, CopyQueue* queue, const Transfer& what,
                                    const Numbered& by) {
     if (queue == nullptr) return -ENOENT;
     if (!call.machine().zero_copy_works()) return -EINVAL;
-    if (!queue->serves(what.chunk->core)) return -ENOENT;
+    if (!serves(call, *queue, *what.chunk)) return -ENOENT;
     return by.sequence == 0 ? copy_pinned(call, *queue, what)
                             : queue_pinned(call, *queue, {what}, by);
 }
@@ -217,7 +222,7 @@ inline std::int64_t copy_by_engine(Call& call, CopyQueue* queue, const Transfer&
 /// The processor's way of a numbered request: done at once, and heard of behind the others.
 inline std::int64_t queue_bar4(Call& call, CopyQueue& queue, const Transfer& what,
                                const Numbered& by) {
-    if (!queue.serves(what.chunk->core)) return -ENOENT;
+    if (!serves(call, queue, *what.chunk)) return -ENOENT;
     if (is_locked(call, queue)) return Call::kWaits;
     auto& queued = queue.completions;
     const auto result = write_bar4(call, what);

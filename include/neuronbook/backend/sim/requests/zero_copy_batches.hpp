@@ -52,7 +52,7 @@ inline std::int64_t engine_batch(Call& call, const std::vector<Transfer>& parts,
     auto* queue = find_queue(call, chunk, qid);
     if (queue == nullptr) return -ENOENT;
     if (!call.machine().zero_copy_works()) return -EINVAL;
-    if (!queue->serves(chunk.core)) return -ENOENT;
+    if (!serves(call, *queue, chunk)) return -ENOENT;
     if (sequence != 0) return queue_pinned(call, *queue, parts, {sequence, 0});
     for (const auto& part : parts)
         if (const auto answer = copy_pinned(call, *queue, part)) return answer;
