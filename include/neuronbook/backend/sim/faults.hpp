@@ -24,7 +24,9 @@ struct SimFaults {
     bool never_ready = false;
     /// The firmware refuses every request but resets.
     bool firmware_refuses = false;
-    /// The device left the bus: its registers read as all ones.
+    /// The device left the bus: its registers read as all ones and keep nothing, its firmware is
+    /// silent, a reset fails when its window is over. The driver does not look, so the node stays
+    /// and can be opened, and memory is allocated as ever.
     bool gone = false;
     /// The n-th allocation from when this is set finds no memory, the first being 1; once.
     std::optional<std::uint64_t> failing_allocation{};

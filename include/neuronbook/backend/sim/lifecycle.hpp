@@ -23,6 +23,28 @@ namespace sim {
     return [&device](std::uint64_t pa, std::uint64_t size) { device.memory.clear(pa, size); };
 }
 
+/// A process's datastore becomes nobody's. Up to 2.28 what it counted is added up now; later the
+/// files of counters add up the datastores that somebody has, whenever they are read.
+inline void give_back_datastore(Device& device, const MachineSpec& machine, std::int32_t pid) {
+    auto* store = device.datastores.find(pid);
+    if (store == nullptr) return;
+    if (!machine.at_least(Release::V2_30_2))
+        if (const auto* pages = device.memory.at(store->pa, Datastores::kSize))
+            device.published.add(pages);
+    device.datastores.release(*store, wipe(device));
+}
+
+/// The counters of a device's cores as its files show them.
+[[nodiscard]] inline PublishedCounters published_counters(Device& device,
+                                                          const MachineSpec& machine) {
+    if (!machine.at_least(Release::V2_30_2)) return device.published;
+    PublishedCounters sums;
+    for (const auto& entry : device.datastores.entries())
+        if (entry.pid != 0)
+            if (const auto* pages = device.memory.at(entry.pa, Datastores::kSize)) sums.add(pages);
+    return sums;
+}
+
 /// When an open may go on: while the driver itself resets the device, it is held up, as it is
 /// behind a last close that waits for a reset. The free-access lane never is.
 [[nodiscard]] inline Nanoseconds pause_before_open(State& state, std::uint32_t device,
@@ -87,8 +109,7 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
         device.node_locked_until = {}; // who waited for it was killed
     device.resets.forget(caller.pid);
     device.locks.drop(caller.pid);
-    if (auto* store = device.datastores.find(caller.pid))
-        device.datastores.release(*store, wipe(device));
+    give_back_datastore(device, state.machine, caller.pid);
     device.detach(slot);
 }
 

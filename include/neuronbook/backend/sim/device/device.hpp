@@ -19,6 +19,7 @@
 #include "neuronbook/backend/sim/device/core_locks.hpp"
 #include "neuronbook/backend/sim/device/core_registers.hpp"
 #include "neuronbook/backend/sim/device/counters.hpp"
+#include "neuronbook/backend/sim/device/datastore_counters.hpp"
 #include "neuronbook/backend/sim/device/datastores.hpp"
 #include "neuronbook/backend/sim/device/dma_queues.hpp"
 #include "neuronbook/backend/sim/device/notification_queues.hpp"
@@ -100,6 +101,7 @@ public:
     CoreLocks locks;
     NotificationQueues notifications;
     Datastores datastores;
+    PublishedCounters published; ///< of datastores that were given back; up to 2.28
     Registers registers;
     Scrubs scrubs;
     Nanoseconds node_locked_until{}; ///< a last close that waits for a reset keeps the node locked

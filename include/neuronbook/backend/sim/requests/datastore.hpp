@@ -38,9 +38,7 @@ inline std::int64_t release_datastore(Call& call) {
     uapi::NeuronDsInfo ask;
     if (const auto answer = call.copy_in(ask)) return answer;
     if (ask.pid != 0 && ask.pid != call.caller.pid) return 0;
-    auto& device = call.device;
-    if (auto* entry = device.datastores.find(call.caller.pid))
-        device.datastores.release(*entry, wipe(device));
+    give_back_datastore(call.device, call.machine(), call.caller.pid);
     return 0;
 }
 
