@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "neuronbook/backend/sim/device/datastore_use.hpp"
 #include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/state.hpp"
@@ -17,33 +18,6 @@
 namespace neuronbook {
 inline namespace v0 {
 namespace sim {
-
-/// Makes a range of the device's memory zero; for datastores.
-[[nodiscard]] inline auto wipe(Device& device) {
-    return [&device](std::uint64_t pa, std::uint64_t size) { device.memory.clear(pa, size); };
-}
-
-/// A process's datastore becomes nobody's. Up to 2.28 what it counted is added up now; later the
-/// files of counters add up the datastores that somebody has, whenever they are read.
-inline void give_back_datastore(Device& device, const MachineSpec& machine, std::int32_t pid) {
-    auto* store = device.datastores.find(pid);
-    if (store == nullptr) return;
-    if (!machine.at_least(Release::V2_30_2))
-        if (const auto* pages = device.memory.at(store->pa, Datastores::kSize))
-            device.published.add(pages);
-    device.datastores.release(*store, wipe(device));
-}
-
-/// The counters of a device's cores as its files show them.
-[[nodiscard]] inline PublishedCounters published_counters(Device& device,
-                                                          const MachineSpec& machine) {
-    if (!machine.at_least(Release::V2_30_2)) return device.published;
-    PublishedCounters sums;
-    for (const auto& entry : device.datastores.entries())
-        if (entry.pid != 0)
-            if (const auto* pages = device.memory.at(entry.pa, Datastores::kSize)) sums.add(pages);
-    return sums;
-}
 
 /// When an open may go on: while the driver itself resets the device, it is held up, as it is
 /// behind a last close that waits for a reset. The free-access lane never is.

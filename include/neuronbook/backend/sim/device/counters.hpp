@@ -84,12 +84,6 @@ inline constexpr std::array<std::string_view, 6> kOtherDirectories{
 inline constexpr std::size_t kResetRequests = 1;
 inline constexpr std::size_t kResetFailures = 2;
 
-/// What a core did, as processes count it in their datastores.
-struct CoreActivity {
-    std::array<Counter, kStatusDirectories.size()> status{};
-    std::array<Counter, kOtherDirectories.size()> other{};
-};
-
 /// Where a category counts.
 struct CategoryDirectory {
     bool host;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "neuronbook/backend/sim/device/counters.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"
 
@@ -83,12 +84,6 @@ inline constexpr std::array kDatastoreCounters{
     return value * counter.factor;
 }
 
-/// One counter's file: what all processes published, and what came last.
-struct Published {
-    std::uint64_t total = 0;
-    std::uint64_t last = 0;
-};
-
 /// By core, in the order of kDatastoreCounters. Not thread-safe.
 class PublishedCounters {
 public:
@@ -97,15 +92,15 @@ public:
         for (std::uint32_t core = 0; core < kMaxCoresPerDevice; ++core)
             for (std::size_t i = 0; i < kDatastoreCounters.size(); ++i)
                 if (const auto value = datastore_value(pages, core, kDatastoreCounters[i]))
-                    counters_[core][i] = {counters_[core][i].total + value, value};
+                    counters_[core][i].add(value);
     }
 
-    [[nodiscard]] const Published& of(std::uint32_t core, std::size_t counter) const {
+    [[nodiscard]] Counter& of(std::uint32_t core, std::size_t counter) {
         return counters_[core][counter];
     }
 
 private:
-    std::array<std::array<Published, kDatastoreCounters.size()>, kMaxCoresPerDevice> counters_{};
+    std::array<std::array<Counter, kDatastoreCounters.size()>, kMaxCoresPerDevice> counters_{};
 };
 
 } // namespace sim

@@ -105,7 +105,6 @@ public:
     Registers registers;
     Scrubs scrubs;
     Nanoseconds node_locked_until{}; ///< a last close that waits for a reset keeps the node locked
-    std::array<CoreActivity, kMaxCoresPerDevice> activity{};
     PowerState power;
     std::uint32_t open_files = 0;
 

@@ -24,21 +24,21 @@ namespace sim {
 
 /// Whatever mode is set: the files have modes of their own.
 template <int kServers>
-std::string read_node_id(const State& state, const Place& place) {
+std::string read_node_id(State& state, const Place& place) {
     auto pod = state.pod;
     if (pod.platform() != Platform::Standard && pod.busy(place.now)) return "busy\n";
     const auto mode = kServers == 4 ? uapi::UltraserverMode::X4 : mode_of_two(pod, place.now);
     return std::to_string(pod.view(mode, place.now).node) + "\n";
 }
 template <int kServers>
-std::string read_server_id(const State& state, const Place& place) {
+std::string read_server_id(State& state, const Place& place) {
     auto pod = state.pod;
     const auto mode = kServers == 4 ? uapi::UltraserverMode::X4 : mode_of_two(pod, place.now);
     return hexadecimal(pod.view(mode, place.now).id) + "\n";
 }
 
 /// Numbers of the modes this server can be in; nothing where there are no pods.
-[[nodiscard]] inline std::string read_modes(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_modes(State& state, const Place& place) {
     auto pod = state.pod;
     if (pod.platform() == Platform::Standard) return "\n";
     if (pod.busy(place.now)) return "busy\n";
@@ -49,31 +49,31 @@ std::string read_server_id(const State& state, const Place& place) {
     return text + "\n";
 }
 
-[[nodiscard]] inline std::string read_node(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_node(State& state, const Place& place) {
     auto pod = state.pod;
     if (pod.busy(place.now)) return "busy\n";
     return std::to_string(pod.view(pod.mode(), place.now).node) + "\n";
 }
-[[nodiscard]] inline std::string read_node_count(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_node_count(State& state, const Place& place) {
     auto pod = state.pod;
     if (pod.busy(place.now)) return "busy\n";
     return line(pod.view(pod.mode(), place.now).size);
 }
-[[nodiscard]] inline std::string read_reservation(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_reservation(State& state, const Place& place) {
     auto pod = state.pod;
     if (pod.busy(place.now)) return "busy\n";
     return hexadecimal(pod.view(pod.mode(), place.now).id) + "\n";
 }
 
 /// Whether the memory of every device can run faster. Only Trn2 asks its firmware.
-[[nodiscard]] inline std::string read_hbm_7200(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_hbm_7200(State& state, const Place&) {
     const auto& machine = state.machine;
     if (machine.devices() == 0) return "busy\n";
     const bool asks = machine.is(Architecture::Cayman) && !machine.no_reset();
     return asks && machine.hardware().hbm_7200 ? "1\n" : "0\n";
 }
 
-[[nodiscard]] inline std::string read_current_profile(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_current_profile(State& state, const Place&) {
     if (state.devices.empty()) return "busy\n";
     const auto common = state.devices.front().power.profile;
     for (const auto& device : state.devices)

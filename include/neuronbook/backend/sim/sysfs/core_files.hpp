@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "neuronbook/backend/sim/device/datastore_use.hpp"
 #include "neuronbook/backend/sim/sysfs/file_row.hpp"
 
 namespace neuronbook {
@@ -28,14 +29,6 @@ inline constexpr auto core_device = [](auto& device, const Place& place) -> auto
 inline constexpr auto core_category = [](auto& device, const Place& place) -> auto& {
     return device.counters.core_category[place.core][place.item];
 };
-inline constexpr auto core_status = [](auto& device, const Place& place) -> auto& {
-    return device.activity[place.core].status[place.item];
-};
-inline constexpr auto core_other = [](auto& device, const Place& place) -> auto& {
-    if (place.item == kResetRequests) return device.reset_requests[place.core];
-    if (place.item == kResetFailures) return device.reset_failures[place.core];
-    return device.activity[place.core].other[place.item];
-};
 
 [[nodiscard]] inline auto& value_of(auto& counter, std::uint32_t which) {
     return which == 0 ? counter.total : which == 1 ? counter.present : counter.peak;
@@ -43,7 +36,7 @@ inline constexpr auto core_other = [](auto& device, const Place& place) -> auto&
 
 /// A decimal number and a line's end.
 template <auto kOf>
-std::string read_counter(const State& state, const Place& place) {
+std::string read_counter(State& state, const Place& place) {
     return line(value_of(kOf(state.devices[place.device], place), place.value));
 }
 
@@ -54,12 +47,46 @@ std::int64_t zero_counter(State& state, const Place& place, std::string_view) {
     return 0;
 }
 
-[[nodiscard]] inline std::string read_core_arch(const State& state, const Place&) {
+/// The number that processes count themselves and that a place means.
+template <char Set>
+std::size_t published_number(const Place& place) {
+    static_assert(kDatastoreCounters.size() ==
+                  kStatusDirectories.size() + kOtherDirectories.size() - 2);
+    if (Set == 's') return place.item;
+    return kStatusDirectories.size() + place.item - (place.item > kResetFailures ? 2 : 0);
+}
+
+template <char Set>
+std::string read_published(State& state, const Place& place) {
+    auto& device = state.devices[place.device];
+    const auto which = [&]() -> Counter {
+        if (Set == 'o' && place.item == kResetRequests) return device.reset_requests[place.core];
+        if (Set == 'o' && place.item == kResetFailures) return device.reset_failures[place.core];
+        return published(device, state.machine, place.core, published_number<Set>(place));
+    };
+    const auto counter = which();
+    return line(value_of(counter, place.value));
+}
+
+template <char Set>
+std::int64_t write_published(State& state, const Place& place, std::string_view) {
+    auto& device = state.devices[place.device];
+    if (Set == 'o' && place.item == kResetRequests)
+        value_of(device.reset_requests[place.core], place.value) = 0;
+    else if (Set == 'o' && place.item == kResetFailures)
+        value_of(device.reset_failures[place.core], place.value) = 0;
+    else
+        zero_published(device, state.machine, place.core, published_number<Set>(place),
+                       place.value == 0);
+    return 0;
+}
+
+[[nodiscard]] inline std::string read_core_arch(State& state, const Place&) {
     return "NCv" + std::to_string(state.machine.architecture_number()) + "\n";
 }
 
 /// What is in it is not known; the model shows an empty file.
-[[nodiscard]] inline std::string read_pe_counters(const State&, const Place&) { return {}; }
+[[nodiscard]] inline std::string read_pe_counters(State&, const Place&) { return {}; }
 
 } // namespace sim
 } // namespace v0

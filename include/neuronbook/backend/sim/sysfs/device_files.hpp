@@ -19,8 +19,7 @@ inline namespace v0 {
 namespace sim {
 
 /// A firmware register as the driver reads it: all ones when the device left the bus.
-[[nodiscard]] inline std::uint32_t seen(const State& state, const Place& place,
-                                        std::uint32_t value) {
+[[nodiscard]] inline std::uint32_t seen(State& state, const Place& place, std::uint32_t value) {
     return state.devices[place.device].faults.gone ? 0xFFFFFFFFu : value;
 }
 
@@ -32,12 +31,12 @@ namespace sim {
     return text;
 }
 
-[[nodiscard]] inline std::string read_core_count(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_core_count(State& state, const Place&) {
     return std::to_string(state.machine.cores()); // no line's end
 }
 
 /// Empty when the text would need 20 characters or more.
-[[nodiscard]] inline std::string read_connected(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_connected(State& state, const Place& place) {
     const auto list = state.machine.neighbours(place.device);
     std::string text;
     for (std::uint32_t i = 0; i < list.count; ++i)
@@ -47,7 +46,7 @@ namespace sim {
 }
 
 /// 0 while it is reset, 1 ready, 2 not to be used.
-[[nodiscard]] inline std::string read_reset(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_reset(State& state, const Place& place) {
     return line(static_cast<std::uint64_t>(state.devices[place.device].resets.state()));
 }
 
@@ -57,14 +56,14 @@ inline std::int64_t write_reset(State& state, const Place& place, std::string_vi
     return 0;
 }
 
-[[nodiscard]] inline std::string read_firmware_api(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_firmware_api(State& state, const Place& place) {
     return line(seen(state, place, state.machine.hardware().firmware_api));
 }
-[[nodiscard]] inline std::string read_firmware_build(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_firmware_build(State& state, const Place& place) {
     return line(seen(state, place, state.machine.hardware().firmware_build));
 }
 
-[[nodiscard]] inline std::string read_notify_delay(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_notify_delay(State& state, const Place&) {
     return std::to_string(state.notify_delay) + "\n";
 }
 /// One switch for all devices; what is neither of its two values is ignored.
@@ -75,7 +74,7 @@ inline std::int64_t write_notify_delay(State& state, const Place&, std::string_v
     return 0;
 }
 
-[[nodiscard]] inline std::string read_serial(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_serial(State& state, const Place& place) {
     const auto serial = state.machine.hardware().serial + place.device;
     const auto high = seen(state, place, static_cast<std::uint32_t>(serial >> 32));
     const auto low = seen(state, place, static_cast<std::uint32_t>(serial));
@@ -93,13 +92,13 @@ struct ProductNames {
     if (machine.is(Architecture::Cayman)) return {"NDv3", "Trn2", "Trainium2"};
     return {"NDv4", "Trn3", "Trainium3"};
 }
-[[nodiscard]] inline std::string read_arch(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_arch(State& state, const Place&) {
     return std::string{names_of(state.machine).arch} + "\n";
 }
-[[nodiscard]] inline std::string read_instance(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_instance(State& state, const Place&) {
     return std::string{names_of(state.machine).instance} + "\n";
 }
-[[nodiscard]] inline std::string read_device_name(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_device_name(State& state, const Place&) {
     return std::string{names_of(state.machine).device} + "\n";
 }
 
@@ -110,7 +109,7 @@ struct MemoryErrors {
     std::uint32_t repairable = 0;
 };
 
-[[nodiscard]] inline MemoryErrors memory_errors(const State& state, const Place& place) {
+[[nodiscard]] inline MemoryErrors memory_errors(State& state, const Place& place) {
     constexpr std::uint32_t kSplitSince = 6; // firmware API
     const auto& machine = state.machine;
     const auto& hardware = machine.hardware();
@@ -129,40 +128,40 @@ struct MemoryErrors {
     if (repair == 1 && sum.repairable == 0) sum.repairable = 1;
     return sum;
 }
-[[nodiscard]] inline std::string read_memory_errors(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_memory_errors(State& state, const Place& place) {
     return line(memory_errors(state, place).lasting);
 }
-[[nodiscard]] inline std::string read_repairable_errors(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_repairable_errors(State& state, const Place& place) {
     return line(memory_errors(state, place).repairable);
 }
-[[nodiscard]] inline std::string read_sram_errors(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_sram_errors(State& state, const Place& place) {
     return line(seen(state, place, state.machine.hardware().sram_errors) & 0xFFFFu);
 }
-[[nodiscard]] inline std::string read_sram_corrected(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_sram_corrected(State& state, const Place& place) {
     return line(seen(state, place, state.machine.hardware().sram_errors) >> 16);
 }
-[[nodiscard]] inline std::string read_memory_corrected(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_memory_corrected(State& state, const Place& place) {
     return line(seen(state, place, state.machine.hardware().hbm_errors[0]) >> 16);
 }
 
 /// The model samples no power.
-[[nodiscard]] inline std::string read_power(const State&, const Place&) {
+[[nodiscard]] inline std::string read_power(State&, const Place&) {
     return "POWER_STATUS_NO_DATA,0,0.00,0.00,0.00\n";
 }
-[[nodiscard]] inline std::string read_power_raw(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_power_raw(State& state, const Place&) {
     std::string text = "die,util_bips,counter\n";
     const std::uint32_t dies = state.machine.is(Architecture::Sunda) ? 1 : 2;
     for (std::uint32_t die = 0; die < dies; ++die) text += std::to_string(die) + ",unavailable\n";
     return text;
 }
 
-[[nodiscard]] inline std::string read_unhealthy(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_unhealthy(State& state, const Place& place) {
     return state.devices[place.device].faults.gone ? "device_unreachable\n" : "\n";
 }
-[[nodiscard]] inline std::string read_heartbeat(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_heartbeat(State& state, const Place& place) {
     return state.devices[place.device].faults.gone ? "device_unreachable\n" : "0\n";
 }
-[[nodiscard]] inline std::string read_error_events(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_error_events(State& state, const Place& place) {
     return line(state.devices[place.device].faults.gone ? 1 : 0); // it became unreadable once
 }
 

@@ -40,7 +40,7 @@ struct FileRow {
     Root root;
     std::string_view pattern;
     std::uint16_t mode;
-    std::string (*read)(const State&, const Place&);
+    std::string (*read)(State&, const Place&);
     /// 0 or minus an errno; null: what is written is ignored.
     std::int64_t (*write)(State&, const Place&, std::string_view) = nullptr;
     /// Whether a machine has it; null: every one.

@@ -17,15 +17,15 @@ namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
-[[nodiscard]] inline std::string read_version(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_version(State& state, const Place&) {
     return std::string{state.machine.version()} + "\n";
 }
 
-[[nodiscard]] inline std::string read_product_name(const State& state, const Place&) {
+[[nodiscard]] inline std::string read_product_name(State& state, const Place&) {
     return std::string{state.machine.product_name()} + "\n";
 }
 
-[[nodiscard]] inline std::string read_parameter(const State& state, const Place& place) {
+[[nodiscard]] inline std::string read_parameter(State& state, const Place& place) {
     return line(state.parameters.*kParameters[place.item].value);
 }
 

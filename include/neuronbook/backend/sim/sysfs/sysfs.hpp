@@ -60,13 +60,16 @@ template <auto kOf>
 constexpr FileRow counters(std::string_view pattern) {
     return {Root::Device, pattern, 0644, read_counter<kOf>, zero_counter<kOf>};
 }
+template <char Set>
+constexpr FileRow published_file(std::string_view pattern) {
+    return {Root::Device, pattern, 0644, read_published<Set>, write_published<Set>};
+}
 constexpr FileRow text(std::string_view pattern, std::uint16_t mode,
-                       std::string (*read)(const State&, const Place&),
+                       std::string (*read)(State&, const Place&),
                        bool (*there)(const MachineSpec&) = nullptr) {
     return {Root::Device, pattern, mode, read, nullptr, there};
 }
-constexpr FileRow attribute(std::string_view pattern,
-                            std::string (*read)(const State&, const Place&),
+constexpr FileRow attribute(std::string_view pattern, std::string (*read)(State&, const Place&),
                             bool (*there)(const MachineSpec&)) {
     return {Root::Class, pattern, 0444, read, nullptr, there};
 }
@@ -116,8 +119,8 @@ inline constexpr auto kFiles = [] {
         counters<core_host>("neuron_core$c/stats/memory_usage/host_mem/$m"),
         counters<core_device>("neuron_core$c/stats/memory_usage/device_mem/$m"),
         counters<core_category>("neuron_core$c/stats/memory_usage/device_mem/$d/$m"),
-        counters<core_status>("neuron_core$c/stats/status/$s/$n"),
-        counters<core_other>("neuron_core$c/stats/other_info/$o/$n"),
+        published_file<'s'>("neuron_core$c/stats/status/$s/$n"),
+        published_file<'o'>("neuron_core$c/stats/other_info/$o/$n"),
         text("neuron_core$c/stats/tensor_engine/pe_cntrs", 0644, read_pe_counters),
         text("neuron_core$c/info/architecture/arch_type", 0644, read_core_arch),
     };
@@ -223,8 +226,8 @@ struct FoundFile {
 }
 
 /// The content of a file as somebody reads it: -ENOENT, -EACCES, or 0 with the text.
-[[nodiscard]] inline std::int64_t read_text(const State& state, std::string_view path,
-                                            FileUser user, Nanoseconds now, std::string& text) {
+[[nodiscard]] inline std::int64_t read_text(State& state, std::string_view path, FileUser user,
+                                            Nanoseconds now, std::string& text) {
     auto file = find_file(state, path);
     if (!file) return -ENOENT;
     if (user != FileUser::Root && (file->row->mode & 0004) == 0) return -EACCES;
