@@ -82,15 +82,34 @@ public:
                sim::is_directory(state_, path);
     }
 
-    /// The end of a process: every file that it opened is flushed and released, at once.
+    /// fork(): the child holds its parent's descriptors, attached to nothing.
+    void fork_process(std::int32_t parent, std::int32_t child) {
+        const std::lock_guard lock(mutex_);
+        state_.files.fork(parent, child);
+        state_.mappings.fork(parent, child);
+    }
+
+    /// exec(): the address space is a new one, and descriptors that are to be closed are, at once.
+    void exec_process(std::int32_t pid) {
+        const std::lock_guard lock(mutex_);
+        state_.mappings.drop_process(pid);
+        for (const auto file : state_.files.closed_by_exec(pid)) close_now(pid, file);
+        tickets_.drop_process(pid);
+    }
+
+    /// A descriptor sent to another process over a socket: its number there, or -EBADF.
+    std::int64_t send_descriptor(std::int32_t from, std::int64_t file, std::int32_t to) {
+        const std::lock_guard lock(mutex_);
+        return state_.files.holds(from, file) ? state_.files.duplicate(to, file, sim::OnExec::Keep)
+                                              : -EBADF;
+    }
+
+    /// The end of a process: its mappings go, then every descriptor that it holds is flushed, and a
+    /// file that nobody else holds is released, at once.
     void end_process(std::int32_t pid) {
         const std::lock_guard lock(mutex_);
-        const Caller caller{pid, false};
-        for (const auto file : state_.files.of(pid)) {
-            sim::flush_file(state_, *state_.files.find(file), caller);
-            sim::release_file(state_, file);
-            tickets_.drop_file(file);
-        }
+        state_.mappings.drop_process(pid);
+        for (const auto file : state_.files.of(pid)) close_now(pid, file);
         tickets_.drop_process(pid);
     }
 
@@ -110,6 +129,9 @@ public:
 
     /// With the address, tells this kernel from an earlier one that lay in the same place.
     [[nodiscard]] std::uint32_t serial() const noexcept { return serial_; }
+
+    /// Expires with the kernel, for fronts whose mappings outlive it.
+    [[nodiscard]] std::weak_ptr<const void> life() const noexcept { return life_; }
 
     /// What is held now.
     [[nodiscard]] Census census() const {
@@ -173,7 +195,8 @@ private:
     Answer serve(const Caller& caller, const OpenRequest& ask, UserMemory&, Nanoseconds, bool) {
         const auto device = sim::node(state_, ask.path);
         if (!device) return say(-ENOENT);
-        return say(sim::open_file(state_, *device, ask.access, caller));
+        const auto on_exec = ask.close_on_exec ? sim::OnExec::Close : sim::OnExec::Keep;
+        return say(sim::open_file(state_, *device, ask.access, caller, on_exec));
     }
 
     Answer serve(const Caller& caller, const IoctlRequest& ask, UserMemory& user, Nanoseconds now,
@@ -207,6 +230,40 @@ private:
         return file == nullptr ? say(-EBADF) : sim::serve_map(state_, *file, caller, ask);
     }
 
+    Answer serve(const Caller& caller, const MappedRequest& ask, UserMemory&, Nanoseconds, bool) {
+        const auto* file = state_.files.find(ask.file);
+        if (file == nullptr) return say(-EBADF);
+        const bool attached =
+            state_.devices[file->device].slots.find(caller.pid) != sim::AttachSlots::kNone;
+        state_.mappings.add(file->device, caller.pid, attached, ask.address, ask.grant);
+        return say(0);
+    }
+
+    Answer serve(const Caller& caller, const UnmapRequest& ask, UserMemory&, Nanoseconds, bool) {
+        state_.mappings.cut(caller.pid, ask.address, ask.length.count());
+        return say(0);
+    }
+
+    Answer serve(const Caller& caller, const MoveRequest& ask, UserMemory&, Nanoseconds, bool) {
+        state_.mappings.move(caller.pid, ask.address, ask.length.count(), ask.to);
+        return say(0);
+    }
+
+    Answer serve(const Caller& caller, const DuplicateRequest& ask, UserMemory&, Nanoseconds,
+                 bool) {
+        return say(state_.files.holds(caller.pid, ask.file)
+                       ? state_.files.duplicate(caller.pid, ask.file, sim::OnExec::Keep)
+                       : -EBADF);
+    }
+
+    Answer serve(const Caller& caller, const CloseRequest& ask, UserMemory& user, Nanoseconds now,
+                 bool resumed) {
+        if (!state_.files.holds(caller.pid, ask.file)) return say(-EBADF);
+        const auto answer = serve(caller, FlushRequest{ask.file}, user, now, resumed);
+        if (!answer.waits) drop(caller.pid, ask.file);
+        return answer;
+    }
+
     Answer serve(const Caller& caller, const FlushRequest& ask, UserMemory&, Nanoseconds now,
                  bool resumed) {
         const auto* file = state_.files.find(ask.file);
@@ -219,9 +276,22 @@ private:
 
     Answer serve(const Caller&, const ReleaseRequest& ask, UserMemory&, Nanoseconds, bool) {
         if (state_.files.find(ask.file) == nullptr) return say(-EBADF);
-        sim::release_file(state_, ask.file);
-        tickets_.drop_file(ask.file);
+        release(ask.file);
         return say(0);
+    }
+
+    void release(std::int64_t file) {
+        for (const auto number : sim::release_file(state_, file)) tickets_.drop_file(number);
+    }
+
+    /// Takes a descriptor away from a process; with the last one the file goes.
+    void drop(std::int32_t pid, std::int64_t file) {
+        if (state_.files.drop(pid, file)) release(file);
+    }
+
+    void close_now(std::int32_t pid, std::int64_t file) {
+        sim::flush_file(state_, *state_.files.find(file), Caller{pid, false});
+        drop(pid, file);
     }
 
     mutable std::mutex mutex_;
@@ -229,6 +299,7 @@ private:
     sim::Tickets tickets_;
     std::atomic<std::uint64_t> clock_{0};
     std::uint32_t serial_;
+    std::shared_ptr<const void> life_ = std::make_shared<char>();
 };
 
 } // namespace v0

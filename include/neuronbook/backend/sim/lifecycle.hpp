@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
 #include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/state.hpp"
@@ -20,14 +21,14 @@ namespace sim {
 /// A file number, or -EBUSY when 16 other processes are attached. The free-access lane attaches
 /// nobody and never fails.
 inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t access,
-                              const Caller& caller) {
+                              const Caller& caller, OnExec on_exec = OnExec::Close) {
     const OpenFile file{device, access & 3u, caller.pid};
     auto& opened = state.devices[device];
     if (!file.restricted()) {
         if (!opened.slots.attach(caller.pid)) return -EBUSY;
         ++opened.open_files;
     }
-    return state.files.add(file);
+    return state.files.add(file, on_exec);
 }
 
 /// When a flush may go on: the last close of a process waits for its reset and then sleeps.
@@ -41,6 +42,13 @@ inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t 
     for (const auto& reset : device.resets)
         if (reset.pid == caller.pid) start = std::max(start, reset.done);
     return Nanoseconds{start.count + kSleep};
+}
+
+/// Whether a process has a slot on any device.
+[[nodiscard]] inline bool attached_anywhere(const State& state, std::int32_t pid) {
+    return std::any_of(state.devices.begin(), state.devices.end(), [pid](const Device& device) {
+        return device.slots.find(pid) != AttachSlots::kNone;
+    });
 }
 
 /// Any close() of any descriptor. It counts against the calling process, whoever opened the file:
@@ -58,14 +66,17 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
         return;
     }
     device.detach(slot);
+    state.mappings.drop_records(file.device, caller.pid);
+    if (!attached_anywhere(state, caller.pid)) state.pins.drop_process(caller.pid);
     std::erase_if(device.resets,
                   [&caller](const PendingReset& reset) { return reset.pid == caller.pid; });
 }
 
-inline void release_file(State& state, std::int64_t number) {
+/// The numbers that the file had.
+inline std::vector<std::int64_t> release_file(State& state, std::int64_t number) {
     const auto* file = state.files.find(number);
     if (!file->restricted()) --state.devices[file->device].open_files;
-    state.files.remove(number);
+    return state.files.remove(number);
 }
 
 } // namespace sim

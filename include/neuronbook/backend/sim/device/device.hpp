@@ -16,6 +16,7 @@
 
 #include "neuronbook/backend/sim/device/attach_slots.hpp"
 #include "neuronbook/backend/sim/device/counters.hpp"
+#include "neuronbook/backend/sim/device/register_windows.hpp"
 #include "neuronbook/backend/sim/device/transfer_ring.hpp"
 #include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
@@ -64,6 +65,10 @@ public:
             carve_out(i);
         }
         memory.add(host_.base(), host_.size());
+        for_each_resource(machine, [this](const Resource& window) {
+            memory.add(window.offset, window.size); // an HBM's own range was added before
+            return false;
+        });
         // what the driver allocates for itself after its counters have started
         counters.add(true, static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost), 0,
                      kOwnHostMemory);

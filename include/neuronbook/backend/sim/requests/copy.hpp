@@ -126,6 +126,7 @@ inline std::int64_t zero_copy(Call& call) {
         const auto step = std::min(kStepPages * kPage.count() - into_page, ask.size - done);
         const auto pages = (into_page + step + kPage.count() - 1) / kPage.count();
         if (const auto answer = ring.run(pages)) return answer;
+        if (is_driver_mapping(call.state, call.caller.pid, buffer + done, step)) return -ENOMEM;
         if (!zero_copy_step(call, ask.copy_to_mem_handle != 0, buffer + done, bytes + done, step))
             return -ENOMEM;
         done += step;

@@ -13,9 +13,12 @@
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/sim/requests/copy.hpp"
 #include "neuronbook/backend/sim/requests/cores.hpp"
+#include "neuronbook/backend/sim/requests/dma_buf.hpp"
 #include "neuronbook/backend/sim/requests/identity.hpp"
 #include "neuronbook/backend/sim/requests/map.hpp"
 #include "neuronbook/backend/sim/requests/memory.hpp"
+#include "neuronbook/backend/sim/requests/pins.hpp"
+#include "neuronbook/backend/sim/requests/placement.hpp"
 #include "neuronbook/backend/sim/requests/transfer.hpp"
 
 namespace neuronbook {
@@ -152,7 +155,7 @@ inline constexpr auto kServices = [] {
         on_device("PROGRAM_ENGINE_NC64", u::kProgramEngineNc64, nullptr),
         on_device("DEVICE_RESET_STATUS", u::kDeviceResetStatus, device_reset_status),
         on_both("DEVICE_BDF_EXT", u::kDeviceBdfExt, device_bdf_ext),
-        on_both("DMABUF_FD", u::kDmabufFd, nullptr),
+        on_both("DMABUF_FD", u::kDmabufFd, dmabuf_fd),
         checked("MEM_COPY_ASYNC", u::kMemCopyAsync, copy_async<u::MemCopyAsync>),
         on_device("MEM_COPY_ASYNC64", u::kMemCopyAsync64, copy_async<u::MemCopyAsync64>),
         checked("MEM_COPY_ASYNC_WAIT", u::kMemCopyAsyncWait, copy_async_wait),
@@ -182,14 +185,14 @@ inline constexpr auto kServices = [] {
         on_device("METRICS_CTRL", u::kMetricsCtrl, nullptr, k26),
         on_device("MEM_BUF_ZEROCOPY64_BATCHES", u::kMemBufZerocopy64Batches, nullptr, k26),
         on_device("THROTTLING_NOTIFICATIONS", u::kThrottlingNotifications, nullptr, k26),
-        only(k26, k30, by_number(on_both("GET_VA_PLACEMENT", u::kGetVaPlacement, nullptr))),
+        only(k26, k30, by_number(on_both("GET_VA_PLACEMENT", u::kGetVaPlacement, va_placement))),
         on_device("GET_PERFORMANCE_PROFILE", u::kGetPerformanceProfile, nullptr, k30),
         on_device("DMA_QUEUE_INIT_BATCH", u::kDmaQueueInitBatch, nullptr),
         on_device("AVAILABLE_PERF_PROFILES", u::kAvailablePerfProfiles, nullptr, k30),
         on_device("GET_ASYNC_H2T_DMA_COMPL_QUEUES", u::kGetAsyncH2tDmaComplQueues, nullptr, k30),
-        on_both("HOST_MEM_PIN", u::kHostMemPin, nullptr, k30),
-        on_both("HOST_MEM_UNPIN", u::kHostMemUnpin, nullptr, k30),
-        on_both("DMABUF_FD_V2", u::kDmabufFdV2, nullptr, k30),
+        on_both("HOST_MEM_PIN", u::kHostMemPin, pin_host_memory, k30),
+        on_both("HOST_MEM_UNPIN", u::kHostMemUnpin, unpin_host_memory, k30),
+        on_both("DMABUF_FD_V2", u::kDmabufFdV2, dmabuf_fd_v2, k30),
         on_device("GET_BAR_INFO", u::kGetBarInfo, nullptr, k30),
     };
 }();
