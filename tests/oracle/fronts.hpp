@@ -116,9 +116,7 @@ public:
              .argument = reinterpret_cast<std::uint64_t>(address),
              .length = length});
     }
-    bool exists(const char* path) override {
-        return about({.what = Ask::Exists}, path).value == 0;
-    }
+    bool exists(const char* path) override { return about({.what = Ask::Exists}, path).value == 0; }
     std::int64_t read_file(const char* path, std::span<char> buffer) override {
         const auto reply = about({.what = Ask::Read}, path);
         if (reply.value > 0)

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
-#include <iterator>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -64,6 +64,14 @@ public:
     void close_all() {
         for (const auto& child : children_) ::close(child.socket);
         ::close(wake_);
+    }
+
+    /// The numbers of a parent and of its children that live.
+    std::string list(std::int32_t parent) {
+        const std::lock_guard guard(mutex_);
+        auto text = std::to_string(parent);
+        for (const auto& child : children_) text += ' ' + std::to_string(child.pid);
+        return text;
     }
 
     /// Returns once nothing of a process that is gone is left.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system calls of the unmodified probe, answered by one SimKernel in its own process.
 //
-// The linker's --wrap sends open, close, dup, ioctl, mmap, munmap, access, fork and the waiting for
-// children here; whatever is not about a Neuron node or a file of the driver goes on to the real
-// call. A forked child is another process of the same kernel (server.hpp). NDPROBE_INSTANCE and
-// NDPROBE_DRIVER choose the machine. With NDPROBE_NOTES set, what the kernel noted is printed to
-// stderr at the end.
+// The linker's --wrap sends open, close, dup, ioctl, mmap, munmap, access, fork, popen and the
+// waiting for children here; whatever is not about a Neuron node or a file of the driver goes on to
+// the real call. A forked child is another process of the same kernel (server.hpp).
+// NDPROBE_INSTANCE and NDPROBE_DRIVER choose the machine. With NDPROBE_NOTES set, what the kernel
+// noted is printed to stderr at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -60,6 +60,7 @@ Host& host() {
 /// This process's way to the kernel; a child gets another.
 std::unique_ptr<oracle::Front> the_front;
 bool in_child = false;
+FILE* listing = nullptr; ///< what an asked-for list of processes is read from
 
 oracle::Front& front() {
     if (the_front == nullptr)
@@ -113,6 +114,8 @@ int __real_munmap(void* where, std::size_t size);
 int __real_access(const char* path, int mode);
 int __real_dup(int fd);
 pid_t __real_fork();
+FILE* __real_popen(const char* command, const char* mode);
+int __real_pclose(FILE* file);
 pid_t __real_waitpid(pid_t pid, int* status, int options);
 
 int __wrap_open(const char* path, int flags, ...) {
@@ -148,7 +151,7 @@ void* __wrap_mmap(void* where, std::size_t size, int protection, int flags, int 
     if (!ours(fd)) return __real_mmap(where, size, protection, flags, fd, offset);
     const auto got =
         front().map({fd, Bytes{size}, static_cast<std::uint64_t>(offset),
-                    (protection & PROT_WRITE) != 0, (flags & MAP_TYPE) != MAP_PRIVATE});
+                     (protection & PROT_WRITE) != 0, (flags & MAP_TYPE) != MAP_PRIVATE});
     if (got.error == 0) return got.address;
     errno = got.error;
     return MAP_FAILED;
@@ -204,6 +207,16 @@ pid_t __wrap_waitpid(pid_t pid, int* status, int options) {
     if (ended > 0 && !in_child) host().server.wait_for_end(ended);
     return ended;
 }
+
+/// The probe looks for its child by the program's name; other runs of it are none of its business.
+FILE* __wrap_popen(const char* command, const char* mode) {
+    if (std::strcmp(command, "pidof ndprobe") != 0) return __real_popen(command, mode);
+    static std::string family;
+    family = host().server.list(::getpid());
+    return listing = ::fmemopen(family.data(), family.size(), "r");
+}
+
+int __wrap_pclose(FILE* file) { return file == listing ? std::fclose(file) : __real_pclose(file); }
 
 pid_t __wrap_wait(int* status) { return __wrap_waitpid(-1, status, 0); }
 
