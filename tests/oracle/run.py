@@ -3,11 +3,12 @@
 """Run one suite of the probe against the simulated kernel; its answers must be the real driver's.
 
     run.py PROBE SUITE --transcript FILE --instance NAME --driver VERSION [--part N] [--except WORD]
-           [--faults NAME] [--until WORD]
+           [--section TEXT] [--faults NAME] [--until WORD]
 
---except leaves out lines, on both sides, that contain WORD: what the model does not serve yet.
---until ends a recorded section before the first line that contains WORD: what follows was another
-run. --faults says what is wrong with the device: copies_hang.
+--except leaves out lines, on both sides, that contain WORD: what cannot be equal. --section keeps,
+on both sides, only what comes below a heading that contains TEXT; several may be named. --until
+ends a recorded section before the first line that contains WORD: what follows was another run.
+--faults says what is wrong with the device: copies_hang.
 """
 
 import argparse
@@ -28,6 +29,22 @@ def without(text, words):
                    if not any(word in line for word in words))
 
 
+def only(text, sections):
+    """The lines below the named headings; those that begin a suite or a part stay."""
+    kept = []
+    inside = not sections
+    for line in text.splitlines(keepends=True):
+        if line.startswith(("####", "====", "------", "-- exit")):
+            kept.append(line)
+            inside = not sections
+            continue
+        if line.startswith("== "):
+            inside = not sections or any(section in line for section in sections)
+        if inside:
+            kept.append(line)
+    return "".join(kept)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("probe")
@@ -39,6 +56,7 @@ def main():
     parser.add_argument("--except", dest="excluded", action="append", default=[])
     parser.add_argument("--faults", default="")
     parser.add_argument("--until")
+    parser.add_argument("--section", dest="sections", action="append", default=[])
     args = parser.parse_args()
 
     environment = dict(os.environ, NDPROBE_INSTANCE=args.instance, NDPROBE_DRIVER=args.driver,
@@ -52,10 +70,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         output = pathlib.Path(folder) / "output"
         transcript = pathlib.Path(folder) / "transcript"
-        output.write_text(without(run.stdout, args.excluded))
+        output.write_text(only(without(run.stdout, args.excluded), args.sections))
         if args.until:
             recorded = re.sub(f"^(.*{re.escape(args.until)})", r"====\n\1", recorded, flags=re.M)
-        transcript.write_text(without(recorded, args.excluded))
+        transcript.write_text(only(without(recorded, args.excluded), args.sections))
         return subprocess.run([sys.executable, COMPARE, args.suite, output, "--part", args.part,
                                "--transcript", transcript], check=False).returncode
 

@@ -45,7 +45,6 @@ TEST_CASE("every instance type comes up with its devices and cores and goes with
         CHECK(machine.kernel->census().open_files == row.devices + 1);
         runtime.reset();
         CHECK(machine.kernel->census() == machine.baseline);
-        CHECK(machine.kernel->unmodelled().empty());
         CHECK(machine.kernel->unknown().empty());
     }
 }

@@ -2,7 +2,10 @@
 #include "neuronbook/backend/sim/user_memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <vector>
 
@@ -70,4 +73,35 @@ TEST_CASE("a long copy crosses many pages", "[sim][user_memory]") {
     const auto size = from.size() - 5;
     CHECK(memory.read(to.data(), address(from.data() + 5), size) == size);
     CHECK(std::memcmp(to.data(), from.data() + 5, size) == 0);
+}
+
+TEST_CASE("another process's memory is reached by its number, a dead one's is not",
+          "[sim][user_memory]") {
+    char secret[] = "mine";
+    int gate[2];
+    REQUIRE(::pipe(gate) == 0);
+    const auto child = ::fork();
+    if (child == 0) {
+        std::strcpy(secret, "hers");
+        char byte = 0;
+        ::_exit(::read(gate[0], &byte, 1) == 1 && secret[0] == 'H' ? 0 : 1);
+    }
+    neuronbook::ProcessMemory memory(child);
+    char seen[5] = {};
+    for (int i = 0; i < 1000 && std::strcmp(seen, "hers") != 0; ++i) {
+        CHECK(memory.read(seen, address(secret), 5) == 5);
+        ::usleep(1000);
+    }
+    CHECK(std::strcmp(seen, "hers") == 0);
+    CHECK(memory.write(address(secret), "H", 1) == 1);
+    CHECK(secret[0] == 'm');
+    CHECK(memory.write(8, "H", 1) == 0);
+    CHECK(::write(gate[1], "x", 1) == 1);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+    CHECK(memory.read(seen, address(secret), 5) == 0);
+    CHECK(memory.install_descriptor(0, 0, 1) == -EMFILE);
+    ::close(gate[0]);
+    ::close(gate[1]);
 }

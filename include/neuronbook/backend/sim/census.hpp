@@ -49,6 +49,8 @@ struct Census {
     std::vector<DeviceCensus> devices;
     std::size_t marks = 0; ///< core slots held
     std::size_t open_files = 0;
+    std::size_t exported = 0; ///< dma-bufs of mappings that are still recorded; others are revoked
+    std::size_t pins = 0;     ///< ranges of processes' own memory
 
     friend bool operator==(const Census&, const Census&) = default;
 
@@ -74,6 +76,8 @@ namespace sim {
     Census census;
     census.marks = state.marks.held();
     census.open_files = state.files.open();
+    for (const auto& record : state.mappings.records()) census.exported += record.exports;
+    census.pins = state.pins.count();
     for (const auto& device : state.devices) {
         auto& row = census.devices.emplace_back();
         row.attached = device.slots.attached();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a test wants to know afterwards: requests that no driver serves, requests the model does not
-// serve yet, and the moments a real kernel would have come down.
+// What a test wants to know afterwards: requests that no driver serves, the moments a real kernel
+// would have come down, and the kernel's log.
 // Owns: the texts. Does not own: what is answered in those cases.
 // Layer: backend (simulated kernel).   Source: driver-abi.md 2.1, 2.3, 7.1
 #pragma once
@@ -54,7 +54,6 @@ private:
 struct Journal {
     LogLines log;
     Notes unknown;
-    Notes unmodelled;
     Notes crashes;
 
     /// A request word that no row of the driver's table serves.

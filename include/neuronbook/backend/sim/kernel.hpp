@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SimKernel: an in-process model of the Neuron kernel driver.
-// Owns: the state, its lock, the virtual clock, the way of a request to its handler. Does not own:
-// what a request does (requests/), or how a process reaches it (port.hpp).
+// Owns: the state, its lock, the virtual clock. Does not own: the way of a request to its handler
+// (serving.hpp), or how a process reaches it (port.hpp).
 // Layer: backend.   Source: driver-abi.md; the real driver's transcripts are right where they
 // differ
 #pragma once
@@ -29,8 +29,7 @@
 #include "neuronbook/backend/sim/options.hpp"
 #include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/requests/engine_use.hpp"
-#include "neuronbook/backend/sim/requests/map.hpp"
-#include "neuronbook/backend/sim/requests/services.hpp"
+#include "neuronbook/backend/sim/serving.hpp"
 #include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/backend/sim/sysfs/sysfs.hpp"
 #include "neuronbook/backend/sim/tickets.hpp"
@@ -58,13 +57,12 @@ public:
         const std::lock_guard lock(mutex_);
         const auto* ticket = tickets_.find(caller, request);
         if (ticket != nullptr && now < ticket->until)
-            return wait_until(ticket->until, request.ticket);
+            return sim::wait_until(ticket->until, request.ticket);
         const sim::Resumed resumed{ticket != nullptr, ticket != nullptr ? ticket->since : now};
         if (resumed.again) tickets_.drop(request.ticket);
         state_.now = std::max(state_.now, now);
         auto answer =
-            std::visit([&](const auto& what) { return serve(caller, what, user, now, resumed); },
-                       request.what);
+            std::visit(sim::Serving{state_, tickets_, caller, user, now, resumed}, request.what);
         if (answer.waits)
             answer.ticket = tickets_.give(caller, request, {answer.until, resumed.since});
         return answer;
@@ -109,15 +107,34 @@ public:
         return sim::node(state_, path).has_value() || sim::file_facts(state_, path).has_value();
     }
 
-    /// The end of a process: every file that it opened is flushed and released, at once.
+    /// fork(): the child holds its parent's descriptors, attached to nothing.
+    void fork_process(std::int32_t parent, std::int32_t child) {
+        const std::lock_guard lock(mutex_);
+        state_.files.fork(parent, child);
+        state_.mappings.fork(parent, child);
+    }
+
+    /// exec(): the address space is a new one, and descriptors that are to be closed are, at once.
+    void exec_process(std::int32_t pid) {
+        const std::lock_guard lock(mutex_);
+        state_.mappings.drop_process(pid);
+        for (const auto file : state_.files.closed_by_exec(pid)) close_now(pid, file);
+        tickets_.drop_process(pid);
+    }
+
+    /// A descriptor sent to another process over a socket: its number there, or -EBADF.
+    std::int64_t send_descriptor(std::int32_t from, std::int64_t file, std::int32_t to) {
+        const std::lock_guard lock(mutex_);
+        return state_.files.holds(from, file) ? state_.files.duplicate(to, file, sim::OnExec::Keep)
+                                              : -EBADF;
+    }
+
+    /// The end of a process: its mappings go, then every descriptor that it holds is flushed, and a
+    /// file that nobody else holds is released, at once.
     void end_process(std::int32_t pid) {
         const std::lock_guard lock(mutex_);
-        const Caller caller{pid, false};
-        for (const auto file : state_.files.of(pid)) {
-            sim::flush_file(state_, *state_.files.find(file), caller);
-            sim::release_file(state_, file);
-            tickets_.drop_file(file);
-        }
+        state_.mappings.drop_process(pid);
+        for (const auto file : state_.files.of(pid)) close_now(pid, file);
         tickets_.drop_process(pid);
     }
 
@@ -137,6 +154,9 @@ public:
 
     /// With the address, tells this kernel from an earlier one that lay in the same place.
     [[nodiscard]] std::uint32_t serial() const noexcept { return serial_; }
+
+    /// Expires with the kernel, for fronts whose mappings outlive it.
+    [[nodiscard]] std::weak_ptr<const void> life() const noexcept { return life_; }
 
     /// What is held now.
     [[nodiscard]] Census census() const {
@@ -161,11 +181,6 @@ public:
     [[nodiscard]] std::vector<std::string> unknown() const {
         const std::lock_guard lock(mutex_);
         return state_.journal.unknown.texts();
-    }
-    /// Requests that the driver serves and the model does not yet; they were answered -EINVAL.
-    [[nodiscard]] std::vector<std::string> unmodelled() const {
-        const std::lock_guard lock(mutex_);
-        return state_.journal.unmodelled.texts();
     }
     /// The moments a real kernel would have come down, or shown the wrong memory.
     [[nodiscard]] std::vector<std::string> would_have_crashed() const {
@@ -195,85 +210,9 @@ private:
         for (auto& device : state_.devices) sim::settle_resets(device, state_.machine, state_.now);
     }
 
-    static Answer say(std::int64_t value) {
-        Answer answer;
-        answer.value = value;
-        return answer;
-    }
-
-    static Answer wait_until(Nanoseconds when, std::uint64_t ticket = 0) {
-        Answer answer;
-        answer.waits = true;
-        answer.until = when;
-        answer.ticket = ticket;
-        return answer;
-    }
-
-    Answer serve(const Caller& caller, const OpenRequest& ask, UserMemory&, Nanoseconds now,
-                 const sim::Resumed&) {
-        const auto device = sim::node(state_, ask.path);
-        if (!device) return say(-ENOENT);
-        sim::settle_resets(state_.devices[*device], state_.machine, now);
-        const auto pause = sim::pause_before_open(state_, *device, ask.access, now);
-        if (pause > now) return wait_until(pause);
-        return say(sim::open_file(state_, *device, ask.access, caller));
-    }
-
-    Answer serve(const Caller& caller, const IoctlRequest& ask, UserMemory& user, Nanoseconds now,
-                 const sim::Resumed& resumed) {
-        const auto* file = state_.files.find(ask.file);
-        if (file == nullptr) return say(-EBADF);
-        auto& device = state_.devices[file->device];
-        sim::settle_resets(device, state_.machine, now);
-        const auto* service = state_.machine.without(ask.word)
-                                  ? nullptr
-                                  : sim::find_service(ask.word, state_.machine.release());
-        if (service == nullptr) {
-            state_.journal.note_unknown(ask.word);
-            return say(-EINVAL);
-        }
-        if (file->restricted() && service->lane == sim::Lane::Device) {
-            state_.journal.note_wrong_lane(service->name);
-            return say(-EINVAL);
-        }
-        if (service->attached == sim::Attached::Required &&
-            device.slots.find(caller.pid) == sim::AttachSlots::kNone)
-            return say(-EACCES);
-        if (service->serve == nullptr) {
-            state_.journal.unmodelled.add(std::string{service->name});
-            return say(-EINVAL);
-        }
-        sim::Call call{state_,   device,       *file, caller,        user,
-                       ask.word, ask.argument, now,   resumed.again, resumed.since};
-        sim::pump_completions(device, now); // before, since a queue may be waiting for room
-        const auto value = service->serve(call);
-        sim::pump_completions(device, now);
-        return value == sim::Call::kWaits ? wait_until(call.until) : say(value);
-    }
-
-    Answer serve(const Caller& caller, const MapRequest& ask, UserMemory&, Nanoseconds,
-                 const sim::Resumed&) {
-        const auto* file = state_.files.find(ask.file);
-        return file == nullptr ? say(-EBADF) : sim::serve_map(state_, *file, caller, ask);
-    }
-
-    Answer serve(const Caller& caller, const FlushRequest& ask, UserMemory&, Nanoseconds now,
-                 const sim::Resumed& resumed) {
-        const auto* file = state_.files.find(ask.file);
-        if (file == nullptr) return say(-EBADF);
-        sim::settle_resets(state_.devices[file->device], state_.machine, now);
-        const auto pause = sim::pause_before_flush(state_, *file, caller, now);
-        if (!resumed.again && pause > now) return wait_until(pause);
-        sim::flush_file(state_, *file, caller);
-        return say(0);
-    }
-
-    Answer serve(const Caller&, const ReleaseRequest& ask, UserMemory&, Nanoseconds,
-                 const sim::Resumed&) {
-        if (state_.files.find(ask.file) == nullptr) return say(-EBADF);
-        sim::release_file(state_, ask.file);
-        tickets_.drop_file(ask.file);
-        return say(0);
+    void close_now(std::int32_t pid, std::int64_t file) {
+        sim::flush_file(state_, *state_.files.find(file), Caller{pid, false});
+        sim::drop_descriptor(state_, tickets_, pid, file);
     }
 
     mutable std::mutex mutex_;
@@ -281,6 +220,7 @@ private:
     sim::Tickets tickets_;
     std::atomic<std::uint64_t> clock_{0};
     std::uint32_t serial_;
+    std::shared_ptr<const void> life_ = std::make_shared<char>();
 };
 
 } // namespace v0

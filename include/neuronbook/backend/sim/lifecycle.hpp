@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <vector>
 
 #include "neuronbook/backend/sim/device/datastore_use.hpp"
 #include "neuronbook/backend/sim/device/reset_thread.hpp"
@@ -35,7 +36,7 @@ namespace sim {
 /// A file number; -EINVAL when the device's reset has failed, -EBUSY when 16 other processes are
 /// attached. The free-access lane attaches nobody and never fails.
 inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t access,
-                              const Caller& caller) {
+                              const Caller& caller, OnExec on_exec = OnExec::Close) {
     const OpenFile file{device, access & 3u, caller.pid};
     auto& opened = state.devices[device];
     if (!file.restricted()) {
@@ -43,7 +44,7 @@ inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t 
         if (!opened.slots.attach(caller.pid)) return -EBUSY;
         ++opened.open_files;
     }
-    return state.files.add(file);
+    return state.files.add(file, on_exec);
 }
 
 /// When a flush may go on: the last close of a process waits for its reset, with the node locked,
@@ -62,6 +63,13 @@ inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t 
     return Nanoseconds{start.count + kSleep};
 }
 
+/// Whether a process has a slot on any device.
+[[nodiscard]] inline bool attached_anywhere(const State& state, std::int32_t pid) {
+    return std::any_of(state.devices.begin(), state.devices.end(), [pid](const Device& device) {
+        return device.slots.find(pid) != AttachSlots::kNone;
+    });
+}
+
 /// Any close() of any descriptor. It counts against the calling process, whoever opened the file:
 /// a duplicate's close is a close, a child's is none.
 inline void flush_file(State& state, const OpenFile& file, const Caller& caller) {
@@ -77,7 +85,9 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
         --device.slots[slot].open_count;
         return;
     }
-    device.dma.tear_down(device.engines, caller.pid);
+    if (state.machine.parameters().dma_teardown_on_exit != 0 ||
+        !state.machine.at_least(Release::V2_26_5))
+        device.dma.tear_down(device.engines, caller.pid);
     device.engines.forget_process(device, caller.pid);
     if (device.resets.outcome(caller.pid) == ResetQueue::Outcome::Pending)
         device.node_locked_until = {}; // who waited for it was killed
@@ -85,14 +95,17 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
     device.locks.drop(caller.pid);
     give_back_datastore(device, state.machine, caller.pid);
     device.detach(slot);
+    state.mappings.drop_records(file.device, caller.pid);
+    if (!attached_anywhere(state, caller.pid)) state.pins.drop_process(caller.pid);
 }
 
-inline void release_file(State& state, std::int64_t number) {
+/// The numbers that the file had.
+inline std::vector<std::int64_t> release_file(State& state, std::int64_t number) {
     const auto* file = state.files.find(number);
     auto& device = state.devices[file->device];
     if (!file->restricted() && --device.open_files == 0)
         device.datastores.release_all(wipe(device));
-    state.files.remove(number);
+    return state.files.remove(number);
 }
 
 } // namespace sim

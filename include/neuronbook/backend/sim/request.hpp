@@ -24,6 +24,7 @@ struct Caller {
 struct OpenRequest {
     std::string_view path; ///< /dev/neuronN
     std::uint32_t access;  ///< access bits of the flags: O_RDONLY, O_WRONLY, O_RDWR or the odd 3
+    bool close_on_exec = true;
 
     friend bool operator==(const OpenRequest&, const OpenRequest&) = default;
 };
@@ -48,24 +49,12 @@ struct MapRequest {
     friend bool operator==(const MapRequest&, const MapRequest&) = default;
 };
 
-/// Any close(2) of any descriptor of the file, duplicates and inherited ones included.
-struct FlushRequest {
-    std::int64_t file;
-
-    friend bool operator==(const FlushRequest&, const FlushRequest&) = default;
-};
-
-/// The last reference to the file is gone; a flush for every descriptor came before.
-struct ReleaseRequest {
-    std::int64_t file;
-
-    friend bool operator==(const ReleaseRequest&, const ReleaseRequest&) = default;
-};
-
-/// One request. `ticket` is 0, or what an Answer that waits gave.
-struct Request {
-    std::variant<OpenRequest, IoctlRequest, MapRequest, FlushRequest, ReleaseRequest> what;
-    std::uint64_t ticket = 0;
+/// What a mapping shows, as far as the driver treats mappings differently.
+enum class MapKind : std::uint8_t {
+    RawRange,  ///< a range that only raw I/O rights give; never recorded, inherited by children
+    Registers, ///< a register window or a whole HBM
+    HostChunk,
+    DeviceChunk
 };
 
 /// What a granted MapRequest maps: a range of a file of this process, which stays the kernel's.
@@ -74,6 +63,76 @@ struct MapGrant {
     std::uint64_t offset = 0;
     Bytes length;
     bool writable = false; ///< false although asked for: somebody else's chunk
+    MapKind kind = MapKind::RawRange;
+    std::uint64_t pa = 0;    ///< where what is mapped begins, as the driver records it
+    Bytes alignment = kPage; ///< of the address, when the caller asked for none
+
+    friend bool operator==(const MapGrant&, const MapGrant&) = default;
+};
+
+/// The front mapped what it was granted: the driver's records need to know where.
+struct MappedRequest {
+    std::int64_t file;
+    std::uint64_t address;
+    MapGrant grant;
+
+    friend bool operator==(const MappedRequest&, const MappedRequest&) = default;
+};
+
+/// munmap(2), or anything else that takes addresses away, of the caller's memory of any kind.
+struct UnmapRequest {
+    std::uint64_t address;
+    Bytes length;
+
+    friend bool operator==(const UnmapRequest&, const UnmapRequest&) = default;
+};
+
+/// mremap(2) of a whole range to another place.
+struct MoveRequest {
+    std::uint64_t address;
+    Bytes length;
+    std::uint64_t to;
+
+    friend bool operator==(const MoveRequest&, const MoveRequest&) = default;
+};
+
+/// close(2) of a descriptor that the caller holds: a flush, and a release if it was the last that
+/// any process held.
+struct CloseRequest {
+    std::int64_t file;
+
+    friend bool operator==(const CloseRequest&, const CloseRequest&) = default;
+};
+
+/// dup(2). The answer is another number of the same file, which exec() keeps.
+struct DuplicateRequest {
+    std::int64_t file;
+
+    friend bool operator==(const DuplicateRequest&, const DuplicateRequest&) = default;
+};
+
+/// What the driver sees of a close(2): once for any descriptor of the file, duplicates and
+/// inherited ones included. Who holds what does not change.
+struct FlushRequest {
+    std::int64_t file;
+
+    friend bool operator==(const FlushRequest&, const FlushRequest&) = default;
+};
+
+/// What the driver sees when the last reference to the file is gone, whoever held one; a flush for
+/// every descriptor came before.
+struct ReleaseRequest {
+    std::int64_t file;
+
+    friend bool operator==(const ReleaseRequest&, const ReleaseRequest&) = default;
+};
+
+/// One request. `ticket` is 0, or what an Answer that waits gave.
+struct Request {
+    std::variant<OpenRequest, IoctlRequest, MapRequest, MappedRequest, UnmapRequest, MoveRequest,
+                 CloseRequest, DuplicateRequest, FlushRequest, ReleaseRequest>
+        what;
+    std::uint64_t ticket = 0;
 };
 
 /// What the kernel says: a value as a system call returns it inside the kernel (minus an errno, 0,

@@ -12,6 +12,8 @@
 #include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/host/core_marks.hpp"
 #include "neuronbook/backend/sim/host/files.hpp"
+#include "neuronbook/backend/sim/host/mappings.hpp"
+#include "neuronbook/backend/sim/host/pins.hpp"
 #include "neuronbook/backend/sim/journal.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
 #include "neuronbook/backend/sim/machine/pod_election.hpp"
@@ -33,12 +35,21 @@ struct State {
     std::vector<Device> devices;
     CoreMarks marks;
     FileTable files;
+    Mappings mappings;
+    Pins pins;
     Journal journal;
     SimParameters parameters; ///< as their files show them now; most only matter at load
     PodElection pod;
     std::int32_t notify_delay = -1; ///< one switch for all devices
     Nanoseconds now{};              ///< when somebody last asked for something
 };
+
+/// Whether a buffer touches memory that its process mapped from the driver: such pages cannot be
+/// pinned.
+[[nodiscard]] inline bool is_driver_mapping(const State& state, std::int32_t pid, std::uint64_t va,
+                                            std::uint64_t size) {
+    return state.mappings.touches(pid, va, size);
+}
 
 } // namespace sim
 } // namespace v0

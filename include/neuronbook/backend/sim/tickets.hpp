@@ -82,10 +82,10 @@ private:
 
     template <class What>
     static bool is_about(const What& what, std::int64_t file) {
-        if constexpr (std::is_same_v<What, OpenRequest>)
-            return false;
-        else
+        if constexpr (requires { what.file; })
             return what.file == file;
+        else
+            return false;
     }
 
     std::map<std::uint64_t, Waiting> waiting_; ///< by ticket, so oldest first

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the simulated kernel reaches its caller's memory.
-// Owns: the two ways for a caller in this process. Does not own: ways into other processes.
-// Layer: backend (simulated kernel).   Source: driver-abi.md 3 (positive returns)
+// How the simulated kernel reaches its caller: its memory, and its descriptors.
+// Owns: the ways for a caller in this process, and the way into another one's memory.
+// Does not own: how other processes get descriptors.
+// Layer: backend (simulated kernel).   Source: driver-abi.md 3 (positive returns), 8.9, 9.1
 #pragma once
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -13,6 +17,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "neuronbook/base/units.hpp"
@@ -20,7 +25,7 @@
 namespace neuronbook {
 inline namespace v0 {
 
-/// The caller's memory, by address. Both calls move a prefix and say how long it was: the driver
+/// The caller's memory, by address. The first two move a prefix and say how long it was: the driver
 /// answers many a bad pointer with the number of bytes it could not move.
 class UserMemory {
 public:
@@ -35,6 +40,24 @@ public:
     virtual std::size_t write(std::uint64_t to, const void* from, std::size_t size) = 0;
     /// Whether a call may move some bytes and not the rest.
     [[nodiscard]] virtual bool may_be_partial() const { return true; }
+
+    /// Whether whole pages can be pinned for writing. Here: whether they can be read.
+    [[nodiscard]] virtual bool can_pin(std::uint64_t va, std::uint64_t size) {
+        for (std::uint64_t done = 0; done < size; done += kPage.count()) {
+            char byte;
+            if (read(&byte, va + done, 1) != 1) return false;
+        }
+        return true;
+    }
+
+    /// Gives the caller a descriptor of its own for `size` bytes at `offset` of one of this
+    /// process's files: its number there, or minus an errno. Here: a caller without descriptors.
+    virtual std::int64_t install_descriptor(int /*file*/, std::uint64_t /*offset*/,
+                                            std::uint64_t /*size*/) {
+        return -EMFILE;
+    }
+    /// Takes such a descriptor back.
+    virtual void close_descriptor(std::int64_t /*number*/) {}
 };
 
 namespace sim {
@@ -45,12 +68,33 @@ namespace sim {
     return address >= kPage.count() && address < kUserEnd && size <= kUserEnd - address;
 }
 
+/// What a descriptor of an exported buffer is in the simulation: the device's memory file, opened
+/// anew and closed by exec(), at the position where the buffer begins. So its bytes are mapped or
+/// read from the position that lseek() tells; a real dma-buf has its own bytes at 0 and can only be
+/// attached to. A number, or minus an errno.
+[[nodiscard]] inline std::int64_t open_buffer(int file, std::uint64_t offset) {
+    std::array<char, 32> path;
+    std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", file);
+    const int number = ::open(path.data(), O_RDWR | O_CLOEXEC);
+    if (number < 0) return -errno;
+    ::lseek(number, static_cast<::off_t>(offset), SEEK_SET);
+    return number;
+}
+
 } // namespace sim
 
 /// This process's memory, taken at its word: plain copies, so a bad pointer crashes as it would in
 /// any other function. Only addresses that no user can own, such as NULL, are refused. Any thread.
 class TrustedMemory final : public UserMemory {
 public:
+    bool can_pin(std::uint64_t va, std::uint64_t size) override {
+        return sim::plausible_address(va, size);
+    }
+    std::int64_t install_descriptor(int file, std::uint64_t offset, std::uint64_t) override {
+        return sim::open_buffer(file, offset);
+    }
+    void close_descriptor(std::int64_t number) override { ::close(static_cast<int>(number)); }
+
     std::size_t read(void* to, std::uint64_t from, std::size_t size) override {
         if (!sim::plausible_address(from, size)) return 0;
         std::memcpy(to, reinterpret_cast<const void*>(from), size);
@@ -66,28 +110,27 @@ public:
     [[nodiscard]] bool may_be_partial() const override { return false; }
 };
 
-/// This process's memory, asked for through the kernel, so that a bad pointer gives a prefix
-/// instead of a crash. Where the kernel refuses the call itself, it behaves as TrustedMemory. Any
+/// A process's memory, asked for through the kernel, so that a bad pointer gives a prefix instead
+/// of a crash. Nothing moves where the kernel does not let this process look into that one. Any
 /// thread.
-class SelfMemory final : public UserMemory {
+class ProcessMemory : public UserMemory {
 public:
+    explicit ProcessMemory(::pid_t pid) noexcept : pid_(pid) {}
+
     std::size_t read(void* to, std::uint64_t from, std::size_t size) override {
-        if (size == 0) return 0;
         const auto moved = through_kernel<false>(static_cast<char*>(to), from, size);
-        return moved == kRefused ? trusted_.read(to, from, size) : moved;
+        return moved == kRefused ? 0 : moved;
     }
 
     std::size_t write(std::uint64_t to, const void* from, std::size_t size) override {
-        if (size == 0) return 0;
         // the vector type has no const form; the kernel only reads this side
         auto* bytes = const_cast<char*>(static_cast<const char*>(from));
         const auto moved = through_kernel<true>(bytes, to, size);
-        return moved == kRefused ? trusted_.write(to, from, size) : moved;
+        return moved == kRefused ? 0 : moved;
     }
 
-private:
+protected:
     static constexpr std::size_t kRefused = ~std::size_t{0};
-    static constexpr std::size_t kPieces = 128;
 
     /// A prefix that was moved for certain. The kernel takes many pages at a time, which is several
     /// times as fast as page by page, but where it stopped is not exact.
@@ -123,9 +166,8 @@ private:
                 asked += rest;
             }
             const iovec local{near + done, asked};
-            const auto moved =
-                Write ? ::process_vm_writev(::getpid(), &local, 1, pieces.data(), count, 0)
-                      : ::process_vm_readv(::getpid(), &local, 1, pieces.data(), count, 0);
+            const auto moved = Write ? ::process_vm_writev(pid_, &local, 1, pieces.data(), count, 0)
+                                     : ::process_vm_readv(pid_, &local, 1, pieces.data(), count, 0);
             if (moved < 0) {
                 if (done == 0 && (errno == ENOSYS || errno == EPERM)) return kRefused;
                 return done;
@@ -136,6 +178,45 @@ private:
         return done;
     }
 
+private:
+    static constexpr std::size_t kPieces = 128;
+
+    ::pid_t pid_;
+};
+
+/// This process's memory, asked for through the kernel. Where the kernel refuses the call itself,
+/// it behaves as TrustedMemory. Any thread.
+class SelfMemory final : public ProcessMemory {
+public:
+    SelfMemory() noexcept : ProcessMemory(::getpid()) {}
+
+    std::size_t read(void* to, std::uint64_t from, std::size_t size) override {
+        const auto moved = through_kernel<false>(static_cast<char*>(to), from, size);
+        return moved == kRefused ? trusted_.read(to, from, size) : moved;
+    }
+
+    std::size_t write(std::uint64_t to, const void* from, std::size_t size) override {
+        auto* bytes = const_cast<char*>(static_cast<const char*>(from));
+        const auto moved = through_kernel<true>(bytes, to, size);
+        return moved == kRefused ? trusted_.write(to, from, size) : moved;
+    }
+
+    /// Faults the pages in as for writing, which changes none of them; kernels before 5.14 cannot.
+    bool can_pin(std::uint64_t va, std::uint64_t size) override {
+        constexpr int kPopulateForWriting = 23; // MADV_POPULATE_WRITE
+        if (::madvise(reinterpret_cast<void*>(va), size, kPopulateForWriting) == 0) return true;
+        if (errno != EINVAL) return false;
+        alignas(4096) std::array<char, 4096> mine;
+        if (::madvise(mine.data(), mine.size(), kPopulateForWriting) == 0) return false;
+        return ProcessMemory::can_pin(va, size);
+    }
+
+    std::int64_t install_descriptor(int file, std::uint64_t offset, std::uint64_t size) override {
+        return trusted_.install_descriptor(file, offset, size);
+    }
+    void close_descriptor(std::int64_t number) override { trusted_.close_descriptor(number); }
+
+private:
     TrustedMemory trusted_;
 };
 

@@ -162,10 +162,20 @@ TEST_CASE("Trn2 and later give whole HBMs to anyone", "[sim][map]") {
     CHECK(std::strcmp(all.bytes() + (process.pa(handle) - info.offset), "seen") == 0);
 }
 
-TEST_CASE("raw I/O rights map any range of an HBM", "[sim][map]") {
-    const auto kernel = make_kernel();
+TEST_CASE("raw I/O rights map any range of an HBM, old drivers whatever lies beyond",
+          "[sim][map]") {
+    const bool old = GENERATE(true, false);
+    const auto kernel = make_kernel("trn1.2xlarge", old ? "2.26.5" : "2.30.2");
     Process process(*kernel);
     process.port = SimPort(*kernel, Caller{1000, true});
     CHECK(Mapped(process, 0x200000000, 4096).error() == 0);
-    CHECK(Mapped(process, 0x3fffff000, 8192).error() == EPERM);
+    CHECK(Mapped(process, 0, 4096).error() == 0);
+    CHECK(kernel->would_have_crashed().empty());
+    // up to 2.26 the end of the HBM is beyond it already
+    CHECK(Mapped(process, 0x3fffff000, 4096).error() == 0);
+    CHECK(kernel->would_have_crashed().empty() != old);
+    CHECK(Mapped(process, 0x3fffff000, 8192).error() == (old ? 0 : EINVAL));
+    CHECK(Mapped(process, 0x800000000, 4096).error() == (old ? 0 : EINVAL));
+    const auto host = process.pa(process.allocate_host(8192));
+    CHECK(Mapped(process, host, 4096).error() == (old ? 0 : EINVAL));
 }

@@ -170,7 +170,7 @@ private:
         if (release_ >= Release::V2_30_2) {
             // charged to core 0, and with a handle from the start
             queue.entries = owner.allocate_own(CompletionQueue::kBytes, 0);
-            owner.name(queue.entries);
+            owner.name_own(queue.entries);
             CompletionQueue::clear(owner.bytes_of(queue.entries));
             whole = whole && queue.entries.index != Chunk::kNone;
         }

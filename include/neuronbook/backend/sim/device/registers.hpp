@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "neuronbook/backend/sim/device/register_windows.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
 #include "neuronbook/backend/sim/memory/device_memory.hpp"
 #include "neuronbook/base/architecture.hpp"
@@ -45,11 +46,6 @@ inline constexpr std::uint64_t kResponseLow = 0x1FC;
 inline constexpr std::uint64_t kTrigger = 0x800;
 } // namespace mailbox
 
-/// 16 hexadecimal digits of a device; those of the first one were measured.
-[[nodiscard]] constexpr std::uint64_t serial_number(std::uint32_t device) noexcept {
-    return 0x0000FA4E005E0000u + device;
-}
-
 /// Plain memory, in the file of the device's memory: the parts of cores and top synchronisation
 /// processors where a map of them shows the same bytes, the rest in a place of its own. Nothing
 /// happens when a register is written. Not thread-safe.
@@ -58,14 +54,15 @@ public:
     static constexpr std::uint64_t kCoreSize = 0x4000000; ///< of a core, in the BAR
 
     Registers(const MachineSpec& machine, std::uint32_t device)
-        : bar_(register_bar(machine, device)), first_(machine.is(Architecture::Sunda)),
-          routing_id_(machine.routing_id(device)), serial_(serial_number(device)) {}
+        : bar_(register_bar(machine, device)), architecture_(machine.geometry().architecture),
+          first_(machine.is(Architecture::Sunda)), routing_id_(machine.routing_id(device)),
+          serial_(machine.hardware().serial + device), api_(machine.hardware().firmware_api) {}
 
     /// Declares what they need.
     void add_to(DeviceMemory& memory) const {
         memory.add(kRest, bar_.size);
         memory.add(cores_at(), cores() * kCoreSize);
-        if (first_) return memory.add(kFirstTops, 6 * kTopSize);
+        if (first_) return memory.add(top_at(0), 6 * kTopSize);
         // what only engines reach: two more processors a die, preprocessors, the rest of the cores
         for (std::uint64_t die = 0; die < 2; ++die) {
             const auto base = die << 47;
@@ -111,14 +108,11 @@ private:
     static constexpr std::uint64_t kBeyond = kRest + (std::uint64_t{1} << 40);
     static constexpr std::uint64_t kTopSize = 0x400000;
     static constexpr std::uint64_t kTopsOfDie = 8;
-    static constexpr std::uint64_t kFirstTops = 0x0FFFD0000000;
 
     [[nodiscard]] std::uint64_t cores() const { return first_ ? 2 : 8; }
-    [[nodiscard]] std::uint64_t cores_at() const { return first_ ? 0x0FFFC0000000 : 0x2000000000; }
-
-    static std::uint64_t top_at(std::uint64_t top) {
-        const auto die = top < kTopsOfDie ? 0x8280000000u : 0x808280000000u;
-        return die + top % kTopsOfDie * 0x40000000u;
+    [[nodiscard]] std::uint64_t cores_at() const { return core_window(architecture_, 0); }
+    [[nodiscard]] std::uint64_t top_at(std::uint32_t top) const {
+        return top_sp_window(architecture_, top);
     }
 
     /// An offset in the BAR as one in the file.
@@ -128,7 +122,7 @@ private:
         };
         if (first_) {
             for (const auto& part : {Aperture{0, 2 * kCoreSize, cores_at()},
-                                     Aperture{0x10000000, 6 * kTopSize, kFirstTops}})
+                                     Aperture{0x10000000, 6 * kTopSize, top_at(0)}})
                 if (offset - part.at < part.size) return part.to + offset - part.at;
             return kRest + offset;
         }
@@ -136,16 +130,16 @@ private:
         for (const std::uint64_t die : {0u, 1u}) {
             const auto into = offset - (die == 0 ? 0xF0000000u : 0xF2800000u);
             if (into < kTopsOfDie * kTopSize)
-                return top_at(die * kTopsOfDie + into / kTopSize) + into % kTopSize;
+                return top_at(static_cast<std::uint32_t>(die * kTopsOfDie + into / kTopSize)) +
+                       into % kTopSize;
         }
         return kRest + offset;
     }
 
-    /// What the firmware wrote when it started. The version is that of the recordings.
+    /// What the firmware wrote when it started.
     void load(DeviceMemory& memory) {
-        constexpr std::uint32_t kVersion = 3;
         loaded_ = true;
-        write(memory, bar_.mailbox + mailbox::kApiVersion, kVersion);
+        write(memory, bar_.mailbox + mailbox::kApiVersion, api_);
         write(memory, bar_.mailbox + mailbox::kRoutingId, routing_id_);
         write(memory, bar_.mailbox + mailbox::kSerialLow, static_cast<std::uint32_t>(serial_));
         write(memory, bar_.mailbox + mailbox::kSerialHigh,
@@ -153,9 +147,11 @@ private:
     }
 
     RegisterBar bar_;
+    Architecture architecture_;
     bool first_;
     std::uint32_t routing_id_;
     std::uint64_t serial_;
+    std::uint32_t api_;
     bool loaded_ = false;
 };
 

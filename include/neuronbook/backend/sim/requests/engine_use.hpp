@@ -22,6 +22,11 @@ namespace sim {
     return call.machine().at_least(Release::V2_30_2) ? -ETIMEDOUT : -EPERM;
 }
 
+/// Whether engines never finish: by themselves, or because the device left the bus.
+[[nodiscard]] inline bool engines_hang(const Device& device) {
+    return device.faults.copies_hang || device.faults.gone;
+}
+
 /// Whether somebody waits in the call for a copy, or it is waited for later.
 enum class Waited : std::uint8_t { AtOnce, Later };
 
@@ -86,7 +91,7 @@ inline void use_queue(Call& call, const CopyQueue& queue) {
         call.state.journal.crashes.add("copy through a ring that a reset freed");
         return timed_out(call);
     }
-    if (!call.device.faults.copies_hang) return queue.ring.run(pieces);
+    if (!engines_hang(call.device)) return queue.ring.run(pieces);
     if (!call.resumed && queue.ring.has_room(pieces))
         return wait_until(call, given_up(call, call.now, pieces, waited));
     if (const auto answer = queue.ring.lose(pieces)) return answer;

@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <optional>
 
+#include "neuronbook/backend/sim/device/register_windows.hpp"
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/units.hpp"
@@ -16,37 +16,6 @@
 namespace neuronbook {
 inline namespace v0 {
 namespace sim {
-
-/// A range that may be mapped by anyone who names it exactly.
-struct Resource {
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-    bool writable = true;
-};
-
-/// Offsets are keys of a table, not addresses. Those of Trn1 were measured for the first of each
-/// block; the rest are made up to be different.
-[[nodiscard]] inline std::optional<Resource>
-resource(const MachineSpec& machine, std::uint32_t block, std::uint32_t id, std::uint32_t kind) {
-    using Block = uapi::DmBlockType;
-    using Kind = uapi::DmResourceType;
-    const auto& geometry = machine.geometry();
-    const bool first = machine.is(Architecture::Sunda);
-    const std::uint64_t cores = (first ? 0x0FFFC0000000u : 0x3F0000000000u) + id * 0x4000000ull;
-    const std::uint64_t tops = (first ? 0x0FFFD0000000u : 0x3F8000000000u) + id * 0x400000ull;
-    const auto named = [&](Block b, Kind k) {
-        return block == static_cast<std::uint32_t>(b) && kind == static_cast<std::uint32_t>(k);
-    };
-    if (block == static_cast<std::uint32_t>(Block::Tpb) && id >= geometry.cores) return {};
-    if (block == static_cast<std::uint32_t>(Block::Topsp) && id >= geometry.top_sps) return {};
-    if (named(Block::Tpb, Kind::Semaphore)) return Resource{cores + 0x2700000, 0x2000, true};
-    if (named(Block::Tpb, Kind::Sbuf)) return Resource{cores, geometry.sbuf_size.count(), true};
-    if (named(Block::Topsp, Kind::Semaphore)) return Resource{tops, 0x2000, true};
-    if (named(Block::Topsp, Kind::All)) return Resource{tops, 0x400000, false};
-    if (named(Block::Hbm, Kind::Dmem) && !first && id < geometry.hbms)
-        return Resource{geometry.hbm_base[id].value(), machine.hbm_size(), true};
-    return {};
-}
 
 inline std::int64_t resource_mmap_info(Call& call) {
     uapi::ResourceMmapInfo ask;
@@ -58,38 +27,60 @@ inline std::int64_t resource_mmap_info(Call& call) {
     return call.copy_out(ask);
 }
 
-/// The resource with exactly this offset and size.
-[[nodiscard]] inline std::optional<Resource> resource_at(const MachineSpec& machine,
-                                                         std::uint64_t offset, std::uint64_t size) {
-    constexpr std::uint32_t kBlocks = 3;
-    constexpr std::uint32_t kKinds = 4;
-    constexpr std::uint32_t kMostIds = 16;
-    for (std::uint32_t block = 0; block < kBlocks; ++block)
-        for (std::uint32_t kind = 0; kind < kKinds; ++kind)
-            for (std::uint32_t id = 0; id < kMostIds; ++id)
-                if (const auto found = resource(machine, block, id, kind))
-                    if (found->offset == offset && found->size == size) return found;
-    return {};
+/// From 2.29 on an address that the caller leaves open is a multiple of this, when the offset and
+/// the length are.
+inline constexpr Bytes kHugePage{std::uint64_t{2} << 20};
+
+[[nodiscard]] inline Bytes alignment_of(const MachineSpec& machine, const MapRequest& ask) {
+    const bool huge = machine.at_least(Release::V2_30_2) && ask.offset % kHugePage.count() == 0 &&
+                      ask.length.count() % kHugePage.count() == 0;
+    return huge ? kHugePage : kPage;
+}
+
+/// Up to 2.26 a range that ends with its HBM, or lies in none, is looked for in the device's memory
+/// bar at a place that nobody computed: it shows something else.
+[[nodiscard]] inline std::uint64_t somewhere_else(std::uint64_t offset, Bytes length) {
+    constexpr std::uint64_t kElsewhere = std::uint64_t{1} << 51;
+    const auto into = offset % kElsewhere;
+    return length.count() <= kElsewhere - into ? kElsewhere | into : kElsewhere;
 }
 
 /// A chunk is mapped from its base whichever of its addresses is named, somebody else's without
 /// write permission.
-inline Answer map_chunk(State& state, Device& device, const Chunk& chunk, const Caller& caller,
-                        Bytes length, bool writable) {
-    // Up to 2.26 the window of a chunk that ends with its HBM shows something else.
-    constexpr std::uint64_t kElsewhere = std::uint64_t{1} << 51;
+inline MapGrant map_chunk(State& state, Device& device, const Chunk& chunk, const Caller& caller,
+                          Bytes length, bool writable) {
     if (chunk.without_pool())
         state.journal.crashes.add("map of a host chunk of category 19: no pool to check");
-    Answer answer;
     const bool mine = chunk.pid == caller.pid || chunk.lifetime == Lifetime::Device;
-    answer.map = {device.memory.file(), chunk.pa, length, writable && mine};
     device.memory.settle(chunk.pa, length.count());
+    MapGrant grant{.file = device.memory.file(),
+                   .offset = chunk.pa,
+                   .length = length,
+                   .writable = writable && mine,
+                   .kind = chunk.on_host() ? MapKind::HostChunk : MapKind::DeviceChunk,
+                   .pa = chunk.pa};
     if (!chunk.on_host() && !state.machine.at_least(Release::V2_30_2) &&
         chunk.pa + length.count() == device.hbms()[chunk.hbm].end()) {
         state.journal.crashes.add("map of a chunk that ends with its HBM: shows other memory");
-        answer.map.offset |= kElsewhere;
+        grant.offset = somewhere_else(chunk.pa, length);
     }
-    return answer;
+    return grant;
+}
+
+/// With raw I/O rights: any range of one HBM, allocated or not. 0, or an errno.
+inline int map_raw_range(State& state, const Device& device, MapGrant& grant) {
+    const bool exact = state.machine.at_least(Release::V2_30_2);
+    for (const auto& hbm : device.hbms()) {
+        if (grant.offset < hbm.base()) continue;
+        const auto into = grant.offset - hbm.base();
+        const auto size = hbm.end() - hbm.base();
+        if (!contains(Bytes{size}, Bytes{into}, grant.length)) continue;
+        if (exact || into + grant.length.count() < size) return 0;
+    }
+    if (exact) return EINVAL;
+    state.journal.crashes.add("map with raw I/O rights beyond one HBM: shows other memory");
+    grant.offset = somewhere_else(grant.offset, grant.length);
+    return 0;
 }
 
 inline Answer serve_map(State& state, const OpenFile& file, const Caller& caller,
@@ -106,23 +97,30 @@ inline Answer serve_map(State& state, const OpenFile& file, const Caller& caller
         return refuse(EACCES);
     auto& device = state.devices[file.device];
     if (device.memory.file() < 0) return refuse(ENOMEM);
-    if (const auto index = device.at(ask.offset); index != Chunk::kNone) {
-        const auto& chunk = device.chunks[index];
-        const bool fits =
-            chunk.is_scratchpad() ? length->count() <= chunk.reach : length->count() == chunk.size;
-        if (fits) return map_chunk(state, device, chunk, caller, *length, ask.writable);
-    }
     Answer answer;
-    answer.map = {device.memory.file(), ask.offset, *length, ask.writable};
-    if (const auto found = resource_at(state.machine, ask.offset, length->count())) {
-        answer.map.writable = ask.writable && found->writable;
-        return answer;
+    auto& grant = answer.map;
+    const auto index = device.at(ask.offset);
+    const auto* chunk = index == Chunk::kNone ? nullptr : &device.chunks[index];
+    if (chunk != nullptr && (chunk->is_scratchpad() ? length->count() <= chunk->reach
+                                                    : length->count() == chunk->size)) {
+        grant = map_chunk(state, device, *chunk, caller, *length, ask.writable);
+    } else {
+        grant = {.file = device.memory.file(),
+                 .offset = ask.offset,
+                 .length = *length,
+                 .writable = ask.writable,
+                 .pa = ask.offset};
+        if (const auto found = resource_at(state.machine, ask.offset, length->count())) {
+            grant.writable = ask.writable && found->writable;
+            grant.kind = MapKind::Registers;
+        } else if (!caller.raw_io) {
+            return refuse(EPERM);
+        } else if (const int error = map_raw_range(state, device, grant)) {
+            return refuse(error);
+        }
     }
-    for (const auto& hbm : device.hbms())
-        if (caller.raw_io && ask.offset >= hbm.base() &&
-            contains(Bytes{hbm.end() - hbm.base()}, Bytes{ask.offset - hbm.base()}, *length))
-            return answer;
-    return refuse(EPERM);
+    grant.alignment = alignment_of(state.machine, ask);
+    return answer;
 }
 
 } // namespace sim

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "neuronbook/backend/sim/requests/call.hpp"
+#include "neuronbook/backend/sim/requests/engine_use.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/architecture.hpp"
 
@@ -74,8 +75,7 @@ inline std::int64_t scrub_start(Call& call) {
     }
     const auto& hbm = device.hbms()[ask.hbm_index];
     const auto base = hbm.base() + kCarveOut.count();
-    if (!device.faults.copies_hang && !device.faults.gone)
-        device.memory.fill(base, hbm.end() - base, ask.init_val);
+    if (!engines_hang(device)) device.memory.fill(base, hbm.end() - base, ask.init_val);
     return 0;
 }
 
@@ -104,7 +104,7 @@ inline std::int64_t scrub_wait(Call& call) {
         scrub = Scrub{};
         return -EPERM;
     }
-    const bool hangs = device.faults.copies_hang || device.faults.gone;
+    const bool hangs = engines_hang(device);
     if (hangs && !call.resumed) {
         call.until = Nanoseconds{call.now.count + scrub_patience(call.machine()).count};
         return Call::kWaits;

@@ -16,6 +16,7 @@
 #include "neuronbook/backend/sim/requests/core_init.hpp"
 #include "neuronbook/backend/sim/requests/cores.hpp"
 #include "neuronbook/backend/sim/requests/datastore.hpp"
+#include "neuronbook/backend/sim/requests/dma_buf.hpp"
 #include "neuronbook/backend/sim/requests/dma_descriptors.hpp"
 #include "neuronbook/backend/sim/requests/dma_rings.hpp"
 #include "neuronbook/backend/sim/requests/firmware.hpp"
@@ -25,6 +26,8 @@
 #include "neuronbook/backend/sim/requests/map.hpp"
 #include "neuronbook/backend/sim/requests/memory.hpp"
 #include "neuronbook/backend/sim/requests/notifications.hpp"
+#include "neuronbook/backend/sim/requests/pins.hpp"
+#include "neuronbook/backend/sim/requests/placement.hpp"
 #include "neuronbook/backend/sim/requests/pod.hpp"
 #include "neuronbook/backend/sim/requests/power.hpp"
 #include "neuronbook/backend/sim/requests/program.hpp"
@@ -48,7 +51,7 @@ enum class Lane : std::uint8_t { Device, Both };
 /// Whether the handler table asks for attachment first.
 enum class Attached : std::uint8_t { Any, Required };
 
-/// One row. A null handler: known to the driver, not served by the model yet.
+/// One row.
 struct Service {
     std::string_view name;
     std::uint32_t word;
@@ -176,7 +179,7 @@ inline constexpr auto kServices = [] {
                   program_engine<u::ProgramEngineNc64>),
         on_device("DEVICE_RESET_STATUS", u::kDeviceResetStatus, device_reset_status),
         on_both("DEVICE_BDF_EXT", u::kDeviceBdfExt, device_bdf_ext),
-        on_both("DMABUF_FD", u::kDmabufFd, nullptr),
+        on_both("DMABUF_FD", u::kDmabufFd, dmabuf_fd),
         checked("MEM_COPY_ASYNC", u::kMemCopyAsync, copy_async<u::MemCopyAsync>),
         on_device("MEM_COPY_ASYNC64", u::kMemCopyAsync64, copy_async<u::MemCopyAsync64>),
         checked("MEM_COPY_ASYNC_WAIT", u::kMemCopyAsyncWait, copy_async_wait),
@@ -211,7 +214,7 @@ inline constexpr auto kServices = [] {
                   k26),
         on_device("THROTTLING_NOTIFICATIONS", u::kThrottlingNotifications, throttling_notifications,
                   k26),
-        only(k26, k30, by_number(on_both("GET_VA_PLACEMENT", u::kGetVaPlacement, nullptr))),
+        only(k26, k30, by_number(on_both("GET_VA_PLACEMENT", u::kGetVaPlacement, va_placement))),
         on_device("GET_PERFORMANCE_PROFILE", u::kGetPerformanceProfile, get_performance_profile,
                   k30),
         on_device("DMA_QUEUE_INIT_BATCH", u::kDmaQueueInitBatch, dma_queue_init_batch),
@@ -219,9 +222,9 @@ inline constexpr auto kServices = [] {
                   k30),
         on_device("GET_ASYNC_H2T_DMA_COMPL_QUEUES", u::kGetAsyncH2tDmaComplQueues,
                   completion_queues, k30),
-        on_both("HOST_MEM_PIN", u::kHostMemPin, nullptr, k30),
-        on_both("HOST_MEM_UNPIN", u::kHostMemUnpin, nullptr, k30),
-        on_both("DMABUF_FD_V2", u::kDmabufFdV2, nullptr, k30),
+        on_both("HOST_MEM_PIN", u::kHostMemPin, pin_host_memory, k30),
+        on_both("HOST_MEM_UNPIN", u::kHostMemUnpin, unpin_host_memory, k30),
+        on_both("DMABUF_FD_V2", u::kDmabufFdV2, dmabuf_fd_v2, k30),
         on_device("GET_BAR_INFO", u::kGetBarInfo, bar_info, k30),
     };
 }();

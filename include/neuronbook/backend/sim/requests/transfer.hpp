@@ -149,7 +149,7 @@ std::int64_t start_copy(Call& call, const Ends& ends, Form& ask) {
     auto& ring = queue.ring;
     const auto previous = ask.pwait_handle;
     const bool chained = previous != TransferRing::kStartOfChain;
-    const bool hangs = call.device.faults.copies_hang;
+    const bool hangs = engines_hang(call.device);
     if (is_locked(call, queue)) return Call::kWaits;
     use_queue(call, queue);
     // a wait for the previous copy comes first, so that the start happens once

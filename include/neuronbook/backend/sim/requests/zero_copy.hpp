@@ -84,7 +84,9 @@ inline std::int64_t write_bar4(Call& call, const Transfer& what) {
     };
     std::vector<std::byte> held;
     std::uint64_t moved = 0;
-    if (call.user.may_be_partial() || bytes == nullptr) {
+    if (is_driver_mapping(call.state, call.caller.pid, step.buffer, step.size)) {
+        // such pages have no page structures: not even the first can be pinned
+    } else if (call.user.may_be_partial() || bytes == nullptr) {
         moved = pinnable(call, step, held);
         if (moved == step.size && bytes != nullptr) {
             if (step.inward)
@@ -142,7 +144,7 @@ inline std::int64_t copy_pinned(Call& call, CopyQueue& queue, const Transfer& wh
     auto* bytes = bytes_of(call, *what.chunk, what.offset, what.size);
     if (bytes == nullptr) return 0;
     return for_each_step(what, [&](const Transfer& step, std::uint64_t pages) -> std::int64_t {
-        const bool hangs = call.device.faults.copies_hang;
+        const bool hangs = engines_hang(call.device);
         auto* to = bytes + (step.offset - what.offset);
         if (hangs)
             if (const auto answer = move_step(call, step, nullptr)) return answer;
@@ -160,7 +162,7 @@ struct QueuedSteps {
 /// The steps of one copy of a numbered request. They move now unless the engine hangs.
 [[nodiscard]] inline std::int64_t queue_steps(Call& call, CopyQueue& queue, const Transfer& what,
                                               QueuedSteps& steps) {
-    const bool hangs = call.device.faults.copies_hang;
+    const bool hangs = engines_hang(call.device);
     auto* bytes = bytes_of(call, *what.chunk, what.offset, what.size);
     return for_each_step(what, [&](const Transfer& step, std::uint64_t pages) -> std::int64_t {
         if (!queue.completions.has_room(steps.count + 1)) return -EBUSY;
@@ -188,7 +190,7 @@ inline std::int64_t queue_pinned(Call& call, CopyQueue& queue, const std::vector
             return answer;
         }
     if (steps.count == 0) return 0; // of size 0: nobody ever hears of it
-    const bool hangs = call.device.faults.copies_hang;
+    const bool hangs = engines_hang(call.device);
     const auto start = std::max(call.now, queued.busy_until());
     queued.add({by.sequence, hangs ? timed_out(call) : 0, by.context,
                 hangs ? given_up(call, start, steps.first_pages, Waited::Later) : start,
