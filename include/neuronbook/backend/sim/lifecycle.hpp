@@ -88,7 +88,6 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
     if (state.machine.parameters().dma_teardown_on_exit != 0 ||
         !state.machine.at_least(Release::V2_26_5))
         device.dma.tear_down(device.engines, caller.pid);
-    device.engines.forget_process(device, caller.pid);
     if (device.resets.outcome(caller.pid) == ResetQueue::Outcome::Pending)
         device.node_locked_until = {}; // who waited for it was killed
     device.resets.forget(caller.pid);

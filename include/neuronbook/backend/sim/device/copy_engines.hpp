@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "neuronbook/backend/sim/device/attach_slots.hpp"
 #include "neuronbook/backend/sim/device/completion_queue.hpp"
 #include "neuronbook/backend/sim/device/transfer_ring.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
@@ -34,7 +35,6 @@ struct OwnChunk {
 struct CopyQueue {
     QueueUse use = QueueUse::None;
     std::uint32_t core = 0;  ///< it was given to this one
-    std::int32_t pid = 0;    ///< who asked for a service queue
     bool taken_over = false; ///< a program put rings of its own under the driver's copies
     TransferRing ring;
     CompletionQueue completions;
@@ -96,43 +96,33 @@ public:
                 give_back(owner, queue);
     }
 
-    /// The lowest queue of the core's engine that nobody has: its number, or -ENOMEM, or what the
-    /// release answers when there is none.
+    /// The lowest queue of the core's engine that nobody has, its memory charged to the process of
+    /// a slot: its number, or -ENOMEM, or what the release answers when there is none.
     template <class Owner>
-    std::int64_t allocate(Owner& owner, std::uint32_t core, QueueUse use, std::int32_t pid) {
+    std::int64_t allocate(Owner& owner, std::uint32_t core, QueueUse use, std::uint32_t slot) {
         auto& queues = engines_[index_of(core)];
         std::uint32_t qid = paired_ ? 2 : 1; // below are default queues
         while (qid < queues.size() && queues[qid].use != QueueUse::None) ++qid;
         if (qid == queues.size()) return release_ >= Release::V2_30_2 ? -EBUSY : -EPERM;
         auto& queue = queues[qid];
-        if (use == QueueUse::Copy && !build(owner, queue, core)) {
-            give_back(owner, queue);
+        if (use == QueueUse::Copy && !build(owner, queue, core, slot)) {
+            give_back(owner, queue, slot);
             return -ENOMEM;
         }
         queue.use = use;
         queue.core = core;
-        queue.pid = pid;
         return qid;
     }
 
     /// A queue's own ring and memory go; it is nobody's.
     template <class Owner>
-    void give_back(Owner& owner, CopyQueue& queue) {
-        owner.free_own(queue.receive);
-        owner.free_own(queue.transmit);
+    void give_back(Owner& owner, CopyQueue& queue, std::uint32_t slot = kNobody) {
+        owner.free_own(queue.receive, slot);
+        owner.free_own(queue.transmit, slot);
         // up to 2.24 these words are forgotten (4096 bytes a reset, measured)
-        if (release_ >= Release::V2_26_5) owner.free_own(queue.words);
-        owner.free_own(queue.entries);
+        if (release_ >= Release::V2_26_5) owner.free_own(queue.words, slot);
+        owner.free_own(queue.entries, slot);
         queue = CopyQueue{};
-    }
-
-    /// What the exit of a process takes: service queues in 2.25 to 2.28.
-    template <class Owner>
-    void forget_process(Owner& owner, std::int32_t pid) {
-        if (release_ != Release::V2_26_5) return;
-        for_each([&](CopyQueue& queue) {
-            if (queue.use == QueueUse::Service && queue.pid == pid) give_back(owner, queue);
-        });
     }
 
     template <class F>
@@ -142,6 +132,7 @@ public:
     }
 
 private:
+    static constexpr std::uint32_t kNobody = AttachSlots::kNone;
     static constexpr std::uint32_t kFirstOfTwo = 32;
     static constexpr std::uint32_t kFirstOfPairs = 128;
     static constexpr std::uint64_t kRing = 131072; ///< 8192 descriptors of 16 bytes
@@ -159,17 +150,17 @@ private:
 
     /// False when the host has not enough memory.
     template <class Owner>
-    bool build(Owner& owner, CopyQueue& queue, std::uint32_t core) {
+    bool build(Owner& owner, CopyQueue& queue, std::uint32_t core, std::uint32_t slot = kNobody) {
         queue = CopyQueue{};
         queue.core = core;
-        queue.receive = owner.allocate_own(kRing, core);
-        queue.transmit = owner.allocate_own(kRing, core);
-        queue.words = owner.allocate_own(kWords, core);
+        queue.receive = owner.allocate_own(kRing, core, slot);
+        queue.transmit = owner.allocate_own(kRing, core, slot);
+        queue.words = owner.allocate_own(kWords, core, slot);
         bool whole = queue.receive.index != Chunk::kNone && queue.transmit.index != Chunk::kNone &&
                      queue.words.index != Chunk::kNone;
         if (release_ >= Release::V2_30_2) {
             // charged to core 0, and with a handle from the start
-            queue.entries = owner.allocate_own(CompletionQueue::kBytes, 0);
+            queue.entries = owner.allocate_own(CompletionQueue::kBytes, 0, slot);
             owner.name_own(queue.entries);
             CompletionQueue::clear(owner.bytes_of(queue.entries));
             whole = whole && queue.entries.index != Chunk::kNone;

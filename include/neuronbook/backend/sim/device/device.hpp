@@ -129,8 +129,10 @@ public:
     /// name a core that the device does not have.
     [[nodiscard]] CopyQueue& queue_of(const Chunk& chunk) { return engines.default_of(chunk.core); }
 
-    /// Host memory for the driver itself, as long as the device lives; it has no handle.
-    OwnChunk allocate_own(std::uint64_t bytes, std::uint32_t core) {
+    /// Host memory for the driver itself, as long as the device lives; it has no handle. It counts
+    /// for the process of a slot.
+    OwnChunk allocate_own(std::uint64_t bytes, std::uint32_t core,
+                          std::uint32_t slot = AttachSlots::kNone) {
         constexpr auto kCategory = static_cast<std::uint32_t>(uapi::MemCategory::NcdevHost);
         const auto size = whole_pages(Bytes{bytes})->count();
         const Ask ask{size, 0, true, 0, core, kCategory};
@@ -138,6 +140,7 @@ public:
         if (!index) return {};
         chunks[*index].lifetime = Lifetime::Device;
         counters.add(true, kCategory, core, size);
+        slots.charge(slot, true, size);
         return {*index, chunks[*index].pa, size};
     }
 
@@ -148,8 +151,8 @@ public:
         return chunk.pa == own.pa && chunk.size == own.size && chunk.pid == 0 &&
                chunk.lifetime == Lifetime::Device;
     }
-    void free_own(OwnChunk& own) {
-        if (holds(own)) free(own.index);
+    void free_own(OwnChunk& own, std::uint32_t by = AttachSlots::kNone) {
+        if (holds(own)) free(own.index, by);
         own = {};
     }
     void name_own(const OwnChunk& own) {

@@ -25,7 +25,7 @@ inline std::int64_t give_queues_back(Call& call, std::uint32_t core, std::uint32
         auto& queue = engines.queue(core, qid);
         const bool extra = queue.use == QueueUse::Copy || queue.use == QueueUse::Service;
         if (extra && queue.core == core)
-            engines.give_back(call.device, queue);
+            engines.give_back(call.device, queue, call.slot());
         else
             answer = -ENXIO;
     }
@@ -36,7 +36,7 @@ inline std::int64_t give_queues_back(Call& call, std::uint32_t core, std::uint32
 inline std::int64_t take_queues(Call& call, std::uint32_t core, QueueUse use, std::uint32_t count,
                                 std::uint32_t& map) {
     for (; count != 0; --count) {
-        const auto qid = call.device.engines.allocate(call.device, core, use, call.caller.pid);
+        const auto qid = call.device.engines.allocate(call.device, core, use, call.slot());
         if (qid < 0) return qid;
         map |= 1u << qid;
     }
