@@ -84,6 +84,28 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
     {Detail::SelfCheckFailed, "a self-check failed: {text|this is a bug} ({value})"},
     {Detail::Duplicate, "{text|number} {value} is there already"},
     {Detail::NotHonouredYet, "{text|this} is not honoured yet"},
+    // logical cores
+    {Detail::LncNotInitialized, "lnc context has not been initialized yet"},
+    {Detail::LncSizeInvalid, "Logical core size ({value}) must be a power of two and less than or "
+                             "equal to {limit}[; {text}]"},
+    {Detail::LncOnlyTwo, "Only LNC Size of 2 is supported at this moment on this instance type. "
+                         "Requested LNC Size {value}[; {text}]"},
+    {Detail::LncConflict, "NEURON_RT_VIRTUAL_CORE_SIZE and NEURON_LOGICAL_NC_CONFIG disagree: "
+                          "{text}; set one of them, or both alike"},
+    {Detail::NotInLogicalCore,
+     "Failed to find physical core ND{device} NC{core} in logical core {value}"},
+    {Detail::SubgraphOutOfRange, "Invalid sg id {value} for LNC size {limit}"},
+    {Detail::CoreStringSyntax,
+     "'{text}' does not name cores: ids and ranges like 3-5 with commas between them and nothing "
+     "else are understood, this fails at character {value}"},
+    {Detail::CoreStringBackwards, "'{text}' has a range that runs backwards at character {value}: "
+                                  "the lower id comes first"},
+    {Detail::CoreStringNotRising, "'{text}' names a core again, or a lower one after a higher, at "
+                                  "character {value}: ids must be strictly increasing"},
+    {Detail::CoreStringGap,
+     "'{text}' leaves a gap before character {value}: the cores of a process "
+     "must be contiguous"},
+    {Detail::CoreCountSyntax, "'{text}' is not a number of cores: 0 for all, or a decimal number"},
     // memory
     {Detail::ZeroSize, "a size of 0 cannot be allocated"},
     {Detail::BadAlignment,
@@ -150,6 +172,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
         "open a device",
         "check compatibility",
         "read the topology",
+        "choose cores",
         "claim cores",
         "release cores",
         "reset cores",
