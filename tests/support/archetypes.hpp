@@ -42,6 +42,18 @@ struct ClaimArchetype : Bare {
     using Bare::Bare;
     Result<void> claim(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
+};
+
+struct ClockArchetype : Bare {
+    using Bare::Bare;
+    Nanoseconds now() { return {}; }
+    void sleep(Nanoseconds) {}
+};
+
+struct ProcessArchetype : Bare {
+    using Bare::Bare;
+    Result<std::vector<AttachedProcess>> attached(HostDeviceId) { return fail({}); }
 };
 
 struct DeviceArchetype : Bare {
@@ -92,6 +104,9 @@ struct DriverArchetype {
     Result<std::optional<Pod>> pod() { return fail({}); }
     Result<void> claim(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
+    Nanoseconds now() { return {}; }
+    void sleep(Nanoseconds) {}
     Result<DeviceFacts> open_device(HostDeviceId) { return fail({}); }
     Result<void> close_device(HostDeviceId) { return fail({}); }
     Result<void> reset_cores(HostDeviceId, std::uint32_t) { return fail({}); }

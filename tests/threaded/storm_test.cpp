@@ -141,7 +141,8 @@ TEST_CASE("runtimes of one process come and go in parallel and leave the kernel 
     together(kThreads, [&](int thread) {
         for (int i = 0; i < 20; ++i) {
             RuntimeOptions options{.log_level = LogLevel::Quiet};
-            options.cores = CoreRange{UserCore{static_cast<std::uint32_t>(thread % 4) * 2}, 4};
+            options.visible =
+                VisibleCores::of(LogicalCore{static_cast<std::uint32_t>(thread % 4) * 2}, 4);
             auto book = Book::open(options, test::SimDriver(machine.port()));
             if (!book) {
                 failures.fetch_add(1);

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "neuronbook/backend/door/door_lease.hpp"
 #include "neuronbook/backend/driver.hpp"
@@ -16,6 +17,8 @@
 #include "neuronbook/backend/ioctl/driver_rules.hpp"
 #include "neuronbook/backend/ioctl/handshake.hpp"
 #include "neuronbook/backend/ioctl/memory_requests.hpp"
+#include "neuronbook/backend/ioctl/process_requests.hpp"
+#include "neuronbook/backend/ioctl/reset_requests.hpp"
 #include "neuronbook/backend/ioctl/topology_requests.hpp"
 
 namespace neuronbook {
@@ -95,6 +98,34 @@ public:
         return lease_->release(first, count);
     }
 
+    Result<CoreSet> free_cores(UserCore first, std::uint32_t count) {
+        const auto legal = check_cores(Operation::ClaimCores, first, count);
+        if (!legal) return fail(legal.error());
+        return lease_->free_cores(first, count);
+    }
+
+    /// The port's clock.
+    [[nodiscard]] Nanoseconds now() { return port_.now(); }
+    /// Requires: no lock of this library is held.
+    void sleep(Nanoseconds duration) { port_.sleep(duration); }
+
+    /// The other processes that have the device open. Only an attached process may ask, so the
+    /// device is opened for the question where this object has not done so.
+    Result<std::vector<AttachedProcess>> attached(HostDeviceId device) {
+        if (!usable()) return fail(barred(Operation::Query));
+        if (device.value() >= kMaxHostDevices)
+            return fail(detail::no_device(Operation::Query, device));
+        const bool opened_before = fds_[device.value()] >= 0;
+        const auto fd = lease_->open_device(device);
+        if (!fd) return fail(fd.error());
+        auto found = detail::list_processes(port_, *fd);
+        if (!opened_before)
+            if (auto closed = lease_->close_device(device); !closed && found)
+                return fail(on(device, closed.error()));
+        if (!found) return fail(on(device, found.error()));
+        return found;
+    }
+
     /// Effects: attaches to the device; one that this object has open is only described again.
     Result<DeviceFacts> open_device(HostDeviceId device) {
         constexpr auto operation = Operation::OpenDevice;
@@ -121,22 +152,11 @@ public:
     /// Effects: resets the cores of the mask (bit i is core i) and waits. Kills the work of whoever
     /// uses them: the driver does not ask who owns a core.
     Result<void> reset_cores(HostDeviceId device, std::uint32_t core_mask) {
-        constexpr auto operation = Operation::ResetCores;
-        const auto fd = opened(operation, device);
+        const auto fd = opened(Operation::ResetCores, device);
         if (!fd) return fail(fd.error());
-        uapi::DeviceReset reset{.nc_map = core_mask};
-        auto done = detail::request(port_, *fd, uapi::kNcReset, reset, operation);
+        auto done = detail::reset_cores(port_, *fd, core_mask);
         if (!done) return fail(on(device, done.error()));
-        uapi::DeviceReady ready{.request_id = reset.request_id};
-        do { // an interrupted wait is told in the structure
-            done = detail::request(port_, *fd, uapi::kNcResetReady, ready, operation);
-            if (!done) return fail(on(device, done.error()));
-        } while (ready.result == -EINTR);
-        if (ready.result == 0) return {};
-        return fail(on(device, {.status = Status::HwError,
-                                .operation = operation,
-                                .detail = Detail::DeviceFailedReset,
-                                .value = core_mask}));
+        return done;
     }
 
     Result<Chunk> allocate(HostDeviceId device, const ChunkRequest& ask) {

@@ -76,7 +76,7 @@ enum class Detail : std::uint8_t {
     NotRegistered,
     SelfCheckFailed,
     Duplicate,
-    NotHonouredYet,
+    MarkTaken,
     // logical cores
     LncNotInitialized,
     LncSizeInvalid,
@@ -89,6 +89,10 @@ enum class Detail : std::uint8_t {
     CoreStringNotRising,
     CoreStringGap,
     CoreCountSyntax,
+    CoresPastEnd,
+    MissingDevice,
+    LogicalCoresBusy,
+    NotEnoughCores,
     // memory
     ZeroSize,
     BadAlignment,
@@ -156,9 +160,10 @@ struct Error {
     std::int32_t hbm = kNone;
     std::uint64_t value = 0;   ///< the number that broke the rule
     std::uint64_t limit = 0;   ///< the rule's bound
-    std::uint64_t asked = 0;   ///< bytes asked
-    std::uint64_t free = 0;    ///< bytes free there
-    std::uint64_t largest = 0; ///< largest free block there, bytes
+    std::uint64_t asked = 0;   ///< bytes asked; cores asked
+    std::uint64_t free = 0;    ///< bytes free there; cores free elsewhere
+    std::uint64_t largest = 0; ///< largest free block there, bytes; longest run of free cores
+    std::uint32_t lnc = 0; ///< physical cores of a logical core, where logical cores are counted
     ShortText text{};
 };
 

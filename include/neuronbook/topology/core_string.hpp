@@ -7,7 +7,9 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string_view>
 #include <system_error>
 
@@ -23,6 +25,22 @@ struct LogicalRange {
     std::uint32_t count = 0;
 
     friend constexpr bool operator==(const LogicalRange&, const LogicalRange&) noexcept = default;
+};
+
+/// A run of logical cores and the words that chose it, for messages.
+struct VisibleCores {
+    LogicalRange range{};
+    ShortText text{};
+
+    /// Effects: a run chosen by numbers; its words are those that a user would have written.
+    static VisibleCores of(LogicalCore first, std::uint32_t count) {
+        char words[24];
+        const auto last = std::uint64_t{first.value()} + count - 1;
+        const int length = count > 1 ? std::snprintf(words, sizeof words, "%u-%llu", first.value(),
+                                                     static_cast<unsigned long long>(last))
+                                     : std::snprintf(words, sizeof words, "%u", first.value());
+        return {{first, count}, std::string_view(words, static_cast<std::size_t>(length))};
+    }
 };
 
 namespace detail {
@@ -90,6 +108,13 @@ private:
 /// Detail::CoreStringSyntax, CoreStringBackwards (a range), CoreStringNotRising, CoreStringGap.
 [[nodiscard]] inline Result<LogicalRange> parse_visible_cores(std::string_view text) {
     return detail::CoreStringParser(text).parse();
+}
+
+/// The same with its text, for options. Errors: as parse_visible_cores().
+[[nodiscard]] inline Result<VisibleCores> visible_cores(std::string_view text) {
+    const auto range = parse_visible_cores(text);
+    if (!range) return fail(range.error());
+    return VisibleCores{*range, text};
 }
 
 /// A count of cores; 0 means all. Errors: INVALID with Detail::CoreStringSyntax.
