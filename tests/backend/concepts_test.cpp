@@ -99,9 +99,51 @@ struct NoRelease : ClaimArchetype {
 struct ReleaseSaysNothing : ClaimArchetype {
     void release(UserCore, std::uint32_t);
 };
+struct NoFreeCores : ClaimArchetype {
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) = delete;
+};
+struct FreeCoresAreCounted : ClaimArchetype {
+    Result<std::uint32_t> free_cores(UserCore, std::uint32_t);
+};
+struct FreeCoresNeverFail : ClaimArchetype {
+    CoreSet free_cores(UserCore, std::uint32_t);
+};
 static_assert(ClaimOps<ClaimArchetype>);
 static_assert(!ClaimOps<NoClaim> && !ClaimOps<ClaimsPhysicalCores> && !ClaimOps<ClaimIsABool>);
 static_assert(!ClaimOps<NoRelease> && !ClaimOps<ReleaseSaysNothing>);
+static_assert(!ClaimOps<NoFreeCores> && !ClaimOps<FreeCoresAreCounted> &&
+              !ClaimOps<FreeCoresNeverFail>);
+
+// --- ClockOps
+struct NoNow : ClockArchetype {
+    Nanoseconds now() = delete;
+};
+struct NowIsANumber : ClockArchetype {
+    std::uint64_t now();
+};
+struct NoSleep : ClockArchetype {
+    void sleep(Nanoseconds) = delete;
+};
+struct SleepTellsTheRest : ClockArchetype {
+    Nanoseconds sleep(Nanoseconds);
+};
+static_assert(ClockOps<ClockArchetype>);
+static_assert(!ClockOps<NoNow> && !ClockOps<NowIsANumber>);
+static_assert(!ClockOps<NoSleep> && !ClockOps<SleepTellsTheRest>);
+
+// --- ProcessOps
+struct NoAttached : ProcessArchetype {
+    Result<std::vector<AttachedProcess>> attached(HostDeviceId) = delete;
+};
+struct AttachedAreNumbers : ProcessArchetype {
+    Result<std::vector<std::int32_t>> attached(HostDeviceId);
+};
+struct AttachedToASlot : ProcessArchetype {
+    Result<std::vector<AttachedProcess>> attached(DeviceIndex);
+};
+static_assert(ProcessOps<ProcessArchetype>);
+static_assert(!ProcessOps<NoAttached> && !ProcessOps<AttachedAreNumbers> &&
+              !ProcessOps<AttachedToASlot>);
 
 // --- DeviceOps
 struct NoOpen : DeviceArchetype {
@@ -221,6 +263,12 @@ struct DriverNoPod : DriverArchetype {
 struct DriverNoClaim : DriverArchetype {
     Result<void> claim(UserCore, std::uint32_t) = delete;
 };
+struct DriverNoFreeCores : DriverArchetype {
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) = delete;
+};
+struct DriverNoSleep : DriverArchetype {
+    void sleep(Nanoseconds) = delete;
+};
 struct DriverNoOpen : DriverArchetype {
     Result<DeviceFacts> open_device(HostDeviceId) = delete;
 };
@@ -236,9 +284,10 @@ struct DriverNoMap : DriverArchetype {
 struct DriverNoChunks : DriverArchetype {
     Result<std::vector<ChunkRecord>> chunks(HostDeviceId, std::uint32_t) = delete;
 };
-static_assert(Driver<DriverArchetype> && Driver<Unchanged>);
+static_assert(Driver<DriverArchetype> && Driver<Unchanged> && !ProcessOps<DriverArchetype>);
 static_assert(!Driver<CannotMove> && !Driver<DriverNoConnect> && !Driver<DriverNoPod> &&
-              !Driver<DriverNoClaim> && !Driver<DriverNoOpen> && !Driver<DriverNoFree> &&
+              !Driver<DriverNoClaim> && !Driver<DriverNoFreeCores> && !Driver<DriverNoSleep> &&
+              !Driver<DriverNoOpen> && !Driver<DriverNoFree> &&
               !Driver<DriverNoRead> && !Driver<DriverNoMap> && !Driver<DriverNoChunks>);
 
 } // namespace
