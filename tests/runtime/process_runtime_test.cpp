@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
 
-#include <cstdlib>
 #include <string>
 
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
+#include "support/variable.hpp"
 
 using namespace neuronbook;
 using test::Book;
 using test::SimMachine;
+using test::Variable;
 
 namespace {
 
 using Front = ProcessRuntime<Book>;
-
-/// Sets a variable while it lives.
-struct Variable {
-    Variable(const char* n, const char* value) : name(n) { ::setenv(n, value, 1); }
-    ~Variable() { ::unsetenv(name); }
-    const char* name;
-};
 
 } // namespace
 

@@ -51,8 +51,9 @@ TEST_CASE("an instance that takes only 2 refuses 1, and no other size becomes le
     constexpr auto one = choose_lnc_size(kTrn2, 2, true, 1);
     static_assert(!one.has_value());
     CHECK(one.error().detail == Detail::LncOnlyTwo);
-    CHECK(describe(one.error()).find("Only LNC Size of 2 is supported at this moment on this "
-                                     "instance type. Requested LNC Size 1") != std::string::npos);
+    CHECK(describe(one.error())
+              .find("Only LNC Size of 2 is supported at this moment on this "
+                    "instance type. Requested LNC Size 1") != std::string::npos);
     CHECK(choose_lnc_size(kTrn2, 2, true, {})->count() == 2);
     CHECK(choose_lnc_size(kTrn2, 2, true, 2)->count() == 2);
     CHECK(choose_lnc_size(kTrn2, 2, true, 4).error().detail == Detail::LncSizeInvalid);

@@ -67,9 +67,10 @@ TEST_CASE("a run over a missing device is refused naming it, one past the end wi
     REQUIRE_FALSE(gap);
     CHECK(gap.error().detail == Detail::MissingDevice);
     CHECK(gap.error().device == 3);
-    CHECK(describe(gap.error()) ==
-          "choose cores: '10-20' names cores of device 3, which is not here: the cores of a process "
-          "must be on devices that it sees (INVALID, 2)");
+    CHECK(
+        describe(gap.error()) ==
+        "choose cores: '10-20' names cores of device 3, which is not here: the cores of a process "
+        "must be on devices that it sees (INVALID, 2)");
     CHECK(cores.check(range(0, 5), "0-4").error().device == 0);
     const auto past = cores.check(range(23, 2), "23,24");
     REQUIRE_FALSE(past);

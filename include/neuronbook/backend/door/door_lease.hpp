@@ -219,8 +219,8 @@ private:
         }
         if (!again.empty())
             Log::write(LogLevel::Error,
-                       "cores %s had lost their marks and are marked again: the program closed a "
-                       "descriptor of /dev/neuron* that it had opened O_WRONLY",
+                       "the marks of cores %s were lost and are made again: the program closed a "
+                       "descriptor of /dev/neuron* that it had opened O_WRONLY itself",
                        again.text());
         if (!taken) return {};
         taken->detail = Detail::MarkTaken;
