@@ -287,8 +287,8 @@ struct DriverNoChunks : DriverArchetype {
 static_assert(Driver<DriverArchetype> && Driver<Unchanged> && !ProcessOps<DriverArchetype>);
 static_assert(!Driver<CannotMove> && !Driver<DriverNoConnect> && !Driver<DriverNoPod> &&
               !Driver<DriverNoClaim> && !Driver<DriverNoFreeCores> && !Driver<DriverNoSleep> &&
-              !Driver<DriverNoOpen> && !Driver<DriverNoFree> &&
-              !Driver<DriverNoRead> && !Driver<DriverNoMap> && !Driver<DriverNoChunks>);
+              !Driver<DriverNoOpen> && !Driver<DriverNoFree> && !Driver<DriverNoRead> &&
+              !Driver<DriverNoMap> && !Driver<DriverNoChunks>);
 
 } // namespace
 

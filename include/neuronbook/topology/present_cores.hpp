@@ -45,7 +45,7 @@ public:
         return core.value() % per_device_;
     }
 
-    /// Logical cores of all devices that are here. libnrt: nrt_get_total_vnc_count
+    /// Logical cores of all devices that are here.
     [[nodiscard]] std::uint32_t total() const noexcept {
         return static_cast<std::uint32_t>(std::popcount(devices_)) * per_device_;
     }
