@@ -45,7 +45,7 @@ bool refused(SimMachine& machine, const RuntimeOptions& options, Detail detail) 
 TEST_CASE("bring-up on a number of cores leaves nothing when any call fails", "[faults]") {
     SimMachine machine("trn2.3xlarge", "2.26.5");
     const auto owner = owner_of(machine, 1, 1);
-    test::sweep("bring-up on two free cores", machine, 21, 97, [](SimMachine& m) {
+    test::sweep("bring-up on two free cores", machine, 19, 80, [](SimMachine& m) {
         const auto book = Book::open(quiet_count(2), test::SimDriver(port_of(m)));
         return book && (*book)->logical_cores().owned()[0].id == LogicalCore{2};
     });
@@ -55,17 +55,17 @@ TEST_CASE("a refused bring-up leaves nothing when any call fails, and nothing of
           "[faults]") {
     SimMachine machine("trn2.3xlarge", "2.26.5");
     const auto owner = owner_of(machine, 1, 1);
-    test::sweep("cores that another process has", machine, 18, 70, [](SimMachine& m) {
+    test::sweep("cores that another process has", machine, 17, 65, [](SimMachine& m) {
         return refused(m, quiet_cores(0, 2), Detail::LogicalCoresBusy);
     });
-    test::sweep("a number of cores that is not free", machine, 25, 105,
+    test::sweep("a number of cores that is not free", machine, 21, 85,
                 [](SimMachine& m) { return refused(m, quiet_count(3), Detail::NotEnoughCores); });
 }
 
 TEST_CASE("a wait for cores leaves nothing when any call fails", "[faults]") {
     SimMachine machine("inf2.xlarge", "2.26.5");
     const auto owner = owner_of(machine, 0, 2);
-    test::sweep("waiting for cores", machine, 14, 60, [](SimMachine& m) {
+    test::sweep("waiting for cores", machine, 14, 50, [](SimMachine& m) {
         RuntimeOptions options = quiet_cores(0, 1);
         options.wait_for_cores = Nanoseconds{150'000'000};
         return refused(m, options, Detail::LogicalCoresBusy);
@@ -79,17 +79,17 @@ TEST_CASE("claims in pieces over missing devices leave nothing when any call fai
     REQUIRE(made);
     machine.kernel = *std::move(made);
     machine.baseline = machine.kernel->census();
-    test::sweep("bring-up over a gap", machine, 17, 70, [](SimMachine& m) {
+    test::sweep("bring-up over a gap", machine, 19, 75, [](SimMachine& m) {
         return Book::open(test::kQuiet, test::SimDriver(port_of(m))).has_value();
     });
     const auto owner = owner_of(machine, 5, 1); // the second piece is refused
-    test::sweep("a second piece that is refused", machine, 18, 70,
+    test::sweep("a second piece that is refused", machine, 18, 65,
                 [](SimMachine& m) { return refused(m, test::kQuiet, Detail::LogicalCoresBusy); });
 }
 
 TEST_CASE("claim, look, release: nothing is left when any call fails", "[faults]") {
     SimMachine machine("trn1.32xlarge", "2.26.5");
-    test::sweep("claim, look, release", machine, 14, 55, [](SimMachine& m) {
+    test::sweep("claim, look, release", machine, 16, 75, [](SimMachine& m) {
         test::SimDriver driver(port_of(m));
         if (!driver.connect()) return false;
         bool good = driver.claim(UserCore{0}, 4).has_value();
@@ -105,7 +105,7 @@ TEST_CASE("marks that were lost are made again, and nothing is left when any cal
     SimMachine machine("trn1.32xlarge", "2.26.5");
     const auto level = LogLevel::Quiet;
     Log::set_level(level);
-    test::sweep("lost marks", machine, 13, 50, [](SimMachine& m) {
+    test::sweep("lost marks", machine, 11, 45, [](SimMachine& m) {
         test::SimDriver driver(port_of(m));
         if (!driver.connect()) return false;
         bool good = driver.claim(UserCore{0}, 2).has_value();

@@ -190,6 +190,11 @@ TEST_CASE("D04: in a forked child a runtime answers UNINITIALIZED and touches no
         const Error memory = runtime->memory(core(0, 0)).error();
         good = good && static_cast<int>(memory.status) == 13 && memory.detail == Detail::Forked;
         good = good && static_cast<int>(runtime->allocator(core(0, 0)).error().status) == 13;
+        const LogicalIndex first{0};
+        good = good && static_cast<int>(runtime->logical_core(first).error().status) == 13;
+        good = good && static_cast<int>(runtime->memory(first).error().status) == 13;
+        good = good && static_cast<int>(runtime->peer(core(0, 0), 0).error().status) == 13;
+        good = good && !count_cores(kQuiet, test::SimDriver(machine.port()));
         good = good && static_cast<int>((*tier)->allocate({.size = Bytes{1}}).error().status) == 13;
         // In any order, also the runtime first.
         runtime.reset();

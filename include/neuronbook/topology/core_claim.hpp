@@ -80,6 +80,8 @@ private:
 
     /// What is wrong with a wish whoever has the cores.
     [[nodiscard]] Result<void> check() const {
+        if (present_.total() == 0)
+            return fail({.operation = Operation::ChooseCores, .detail = Detail::NoDevices});
         std::uint32_t devices = present_.total() / present_.per_device();
         if (wish_.visible) {
             const auto& [range, text] = *wish_.visible;
@@ -152,10 +154,11 @@ private:
 
 /// Effects: claims the logical cores of a wish, all or nothing; the runs taken, ascending. A count
 /// gets the lowest run of free cores that is long enough. Requires: the driver object has claimed
-/// nothing yet. Holds no lock while it waits. Errors: INVALID for cores that are not here (as
-/// PresentCores::check()); RESOURCE with TooManyDevices; LOAD_NOT_ENOUGH_NC with LogicalCoresBusy
-/// or NotEnoughCores: cores asked, available (limit), free elsewhere or in a row (free, largest),
-/// logical core size, and as text the processes attached to the devices, where the driver tells.
+/// nothing yet. Holds no lock while it waits. Errors: FAILURE with NoDevices; INVALID for cores
+/// that are not here (as PresentCores::check()); RESOURCE with TooManyDevices; LOAD_NOT_ENOUGH_NC
+/// with LogicalCoresBusy or NotEnoughCores: cores asked, available (limit), free elsewhere or in a
+/// row (free, largest), logical core size, and as text the processes attached to the devices, where
+/// the driver tells.
 template <class D>
     requires ClaimOps<D> && ClockOps<D>
 Result<std::vector<LogicalRange>> claim_cores(D& driver, const PresentCores& present,

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <string_view>
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/backend/ioctl/channel.hpp"
@@ -20,6 +21,8 @@ inline namespace v0 {
 namespace detail {
 
 static_assert(kMaxUserCores == uapi::kCoreSlots);
+/// Cores in the map of a driver before 2.14.
+inline constexpr std::uint32_t kSmallMap = 64;
 
 /// The lane and how it counts: from the core of number `base`, in maps of 512 cores, or of 64 with
 /// a driver before 2.14.
@@ -82,6 +85,12 @@ Result<void> send_mark(P& port, const MarkLane& lane, std::uint32_t begin, std::
 /// many were asked and the longest run that is free.
 template <Port P>
 Result<void> mark_cores(P& port, const MarkLane& lane, std::uint32_t begin, std::uint32_t end) {
+    if (!lane.big_maps && end - lane.base > kSmallMap) // its unmark could not name them
+        return fail({.operation = Operation::ClaimCores,
+                     .detail = Detail::NotOnThisDriver,
+                     .value = end - 1,
+                     .limit = lane.base + kSmallMap,
+                     .text = std::string_view("cores past the first 64")});
     std::uint32_t longest = 0;
     auto marked = send_mark(port, lane, begin, end, end - begin, longest);
     if (marked) return marked;
