@@ -93,6 +93,12 @@ struct ClaimsPhysicalCores : ClaimArchetype {
 struct ClaimIsABool : ClaimArchetype {
     bool claim(UserCore, std::uint32_t);
 };
+struct NoClaimFree : ClaimArchetype {
+    Result<void> claim_free(UserCore, std::uint32_t) = delete;
+};
+struct ClaimFreeCounts : ClaimArchetype {
+    Result<std::uint32_t> claim_free(UserCore, std::uint32_t);
+};
 struct NoRelease : ClaimArchetype {
     Result<void> release(UserCore, std::uint32_t) = delete;
 };
@@ -110,6 +116,7 @@ struct FreeCoresNeverFail : ClaimArchetype {
 };
 static_assert(ClaimOps<ClaimArchetype>);
 static_assert(!ClaimOps<NoClaim> && !ClaimOps<ClaimsPhysicalCores> && !ClaimOps<ClaimIsABool>);
+static_assert(!ClaimOps<NoClaimFree> && !ClaimOps<ClaimFreeCounts>);
 static_assert(!ClaimOps<NoRelease> && !ClaimOps<ReleaseSaysNothing>);
 static_assert(!ClaimOps<NoFreeCores> && !ClaimOps<FreeCoresAreCounted> &&
               !ClaimOps<FreeCoresNeverFail>);

@@ -105,7 +105,7 @@ TEST_CASE("marks that were lost are made again, and nothing is left when any cal
     SimMachine machine("trn1.32xlarge", "2.26.5");
     const auto level = LogLevel::Quiet;
     Log::set_level(level);
-    test::sweep("lost marks", machine, 11, 45, [](SimMachine& m) {
+    test::sweep("lost marks", machine, 12, 50, [](SimMachine& m) {
         test::SimDriver driver(port_of(m));
         if (!driver.connect()) return false;
         bool good = driver.claim(UserCore{0}, 2).has_value();

@@ -3,6 +3,8 @@
 #include "support/catch.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
@@ -46,6 +48,20 @@ struct DiesLater {
     std::int64_t around(const PortEvent&, F call) {
         if (kernel->now() >= when) kernel->end_process(pid);
         return call();
+    }
+};
+
+/// Another process that is faster: it takes core 0 right after the first look.
+struct Faster {
+    SimDriver* other;
+    bool* done;
+
+    template <class F>
+    std::int64_t around(const PortEvent& event, F call) {
+        const auto answer = call();
+        if (event.request == uapi::kCrwlNcRangeMarkExt0 && !std::exchange(*done, true))
+            CHECK(other->claim(UserCore{0}, 1));
+        return answer;
     }
 };
 
@@ -112,6 +128,20 @@ TEST_CASE("two runtimes of one process that ask for a number of cores get differ
     auto second = up(machine, quiet_count(2));
     CHECK(second->logical_cores().owned()[0].id == LogicalCore{2});
     first.reset();
+    CHECK(machine.kernel->census().marks == 2);
+}
+
+TEST_CASE("a core that another process takes between look and claim costs another look",
+          "[runtime][claims]") {
+    SimMachine machine("trn1.2xlarge", "2.26.5");
+    SimDriver other(SimPort(*machine.kernel, {.pid = 300}));
+    REQUIRE(other.connect());
+    bool done = false;
+    const AnyPort port(
+        DecoratedPort(SimPort(*machine.kernel, {.pid = 200}), Faster{&other, &done}));
+    const auto book = Book::open(quiet_count(1), test::SimDriver(port));
+    REQUIRE(book);
+    CHECK((*book)->logical_cores().owned()[0].id == LogicalCore{1});
     CHECK(machine.kernel->census().marks == 2);
 }
 

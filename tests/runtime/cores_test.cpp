@@ -294,6 +294,7 @@ TEST_CASE("D14: a range over a missing device is refused naming it, a count stay
     REQUIRE_FALSE(five);
     CHECK(five.error().detail == Detail::NotEnoughCores);
     CHECK(five.error().limit == 8);
+    CHECK(count_cores(quiet_count(5), SimDriver(SimPort(**kernel))).error().largest == 4);
     CHECK(five.error().largest == 4);
     CHECK((*kernel)->census() == baseline);
 }

@@ -28,6 +28,8 @@ TEST_CASE("C07: cores that another process has are refused at once, nothing is l
     CHECK(static_cast<int>(refused.error().status) == 9);
     CHECK(refused.error().asked == 2);
     CHECK(refused.error().limit == 0);
+    CHECK(refused.error().free == 30);
+    CHECK(refused.error().lnc == 1);
     CHECK(machine.kernel->census() == held);
     auto neighbour = up(machine, quiet_cores(2, 2), 200);
     CHECK(neighbour->tree().core_count() == 2);

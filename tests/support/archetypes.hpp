@@ -41,6 +41,7 @@ struct TopologyArchetype : Bare {
 struct ClaimArchetype : Bare {
     using Bare::Bare;
     Result<void> claim(UserCore, std::uint32_t) { return fail({}); }
+    Result<void> claim_free(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
     Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
 };
@@ -103,6 +104,7 @@ struct DriverArchetype {
     Result<std::optional<CoreMapEntries>> core_map() { return fail({}); }
     Result<std::optional<Pod>> pod() { return fail({}); }
     Result<void> claim(UserCore, std::uint32_t) { return fail({}); }
+    Result<void> claim_free(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
     Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
     Nanoseconds now() { return {}; }

@@ -157,7 +157,10 @@ TEST_CASE("runtimes of one process come and go in parallel and leave the kernel 
     CHECK(machine.kernel->census() == machine.baseline);
 }
 
-TEST_CASE("processes that claim a number of cores at once never get the same ones", "[threaded]") {
+TEST_CASE(
+    "runtimes that claim a number of cores at once never get the same ones, of one process or "
+    "of several",
+    "[threaded]") {
     SimMachine machine("trn1.32xlarge", "2.26.5");
     std::array<std::atomic<int>, 32> owners{};
     std::atomic<int> doubles{0};
@@ -166,7 +169,7 @@ TEST_CASE("processes that claim a number of cores at once never get the same one
         for (int i = 0; i < 40; ++i) {
             // Eight pairs fit wherever the others are.
             auto book = Book::open(test::quiet_count(1 + static_cast<std::uint32_t>(i % 2)),
-                                   test::SimDriver(machine.port(100 + thread)));
+                                   test::SimDriver(machine.port(100 + thread / 2)));
             if (!book) {
                 failures.fetch_add(1);
                 continue;

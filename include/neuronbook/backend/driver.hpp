@@ -205,12 +205,14 @@ concept TopologyOps = requires(D driver) {
 /// Marks cores as this process's, for all processes that ask.
 /// - `claim(first, count)`: all or nothing. A core that this process holds already is shared.
 ///   Errors: LOAD_NOT_ENOUGH_NC where another process has one.
+/// - `claim_free(first, count)`: the same, but what this process holds already is refused, too.
 /// - `release(first, count)`: of what this driver object claimed.
 /// - `free_cores(first, count)`: those of the run that no process has claimed, this one included;
 ///   takes none, so any of them may be gone when the answer arrives.
 template <class D>
 concept ClaimOps = requires(D driver, UserCore first, std::uint32_t count) {
     { driver.claim(first, count) } -> std::same_as<Result<void>>;
+    { driver.claim_free(first, count) } -> std::same_as<Result<void>>;
     { driver.release(first, count) } -> std::same_as<Result<void>>;
     { driver.free_cores(first, count) } -> std::same_as<Result<CoreSet>>;
 };

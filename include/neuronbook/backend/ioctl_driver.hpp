@@ -90,7 +90,12 @@ public:
 
     Result<void> claim(UserCore first, std::uint32_t count) {
         if (auto legal = check_cores(Operation::ClaimCores, first, count); !legal) return legal;
-        return lease_->claim(first, count);
+        return lease_->claim(first, count, detail::Sharing::WithinProcess);
+    }
+
+    Result<void> claim_free(UserCore first, std::uint32_t count) {
+        if (auto legal = check_cores(Operation::ClaimCores, first, count); !legal) return legal;
+        return lease_->claim(first, count, detail::Sharing::None);
     }
 
     Result<void> release(UserCore first, std::uint32_t count) {
@@ -167,7 +172,7 @@ public:
         // Up to a page the driver aligns anyway, and for host memory it refuses any alignment.
         if (sent.alignment <= kPage) sent.alignment = Bytes{0};
         auto made = detail::send_chunk_request(port_, *fd, form_, sent);
-        if (!made) return fail(allocation_error(device, ask, made.error()));
+        if (!made) return fail(on(device, detail::allocation_error(*geometry_, ask, made.error())));
         Chunk chunk{.handle = ChunkHandle{made->handle},
                     .address = DeviceAddress{made->address},
                     .size = *whole_pages(ask.size),
@@ -277,16 +282,6 @@ private:
 
     static Error on_handle(HostDeviceId device, const Chunk& chunk, Error error) {
         if (error.detail == Detail::UnknownHandle) error.value = chunk.handle.value();
-        return on(device, error);
-    }
-
-    Error allocation_error(HostDeviceId device, const ChunkRequest& ask, Error error) const {
-        error.asked = ask.size.count();
-        error.core = static_cast<std::int32_t>(ask.core.value());
-        if (ask.location == MemoryLocation::Device) {
-            error.hbm = static_cast<std::int32_t>(ask.hbm);
-            error.limit = geometry_->hbm_size.count();
-        }
         return on(device, error);
     }
 

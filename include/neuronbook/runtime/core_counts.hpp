@@ -48,7 +48,7 @@ Result<CoreCounts> count_cores(const RuntimeOptions& options, D driver,
         if (auto here = view->cores.check(range, text.view()); !here) return fail(here.error());
         return CoreCounts{total, range.count};
     }
-    if (options.core_count > total)
+    if (options.core_count != 0 && !view->cores.has_run(options.core_count, kMaxHostDevices))
         return fail({.status = Status::LoadNotEnoughNc,
                      .operation = Operation::Query,
                      .detail = Detail::NotEnoughCores,

@@ -68,8 +68,11 @@ private:
 
     static bool is_busy(const Error& error) { return error.detail == Detail::CoresBusy; }
 
-    /// More cores than there are: no wait will help.
-    [[nodiscard]] bool hopeless() const { return request().count > present_.total(); }
+    /// More cores than there are in a row: no wait will help.
+    [[nodiscard]] bool hopeless() const {
+        return !wish_.visible && wish_.count != 0 &&
+               !present_.has_run(wish_.count, wish_.most_devices);
+    }
 
     [[nodiscard]] CoreRequest request() const {
         if (wish_.visible) return {wish_.visible->range, wish_.visible->range.count, false};
@@ -131,8 +134,9 @@ private:
             if (!free) return fail(free.error());
             const auto found = present_.lowest_run(*free, wish_.count, wish_.most_devices);
             if (!found) break;
-            auto taken = take({*found});
-            if (taken || !is_busy(taken.error())) return taken;
+            const auto taken = driver_.claim_free(first_of(*found), users_of(*found));
+            if (taken) return Ranges{*found};
+            if (!is_busy(taken.error())) return fail(taken.error());
             busy = taken.error();
         }
         return fail(busy);

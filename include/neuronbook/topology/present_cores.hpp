@@ -140,6 +140,11 @@ public:
         return std::nullopt;
     }
 
+    /// Whether there would be such a run if all cores were free.
+    [[nodiscard]] bool has_run(std::uint32_t count, std::uint32_t most_devices) const {
+        return lowest_run(CoreSet{}.set(), count, most_devices).has_value();
+    }
+
     /// Length of the longest run that lowest_run() would find.
     [[nodiscard]] std::uint32_t longest_run(const CoreSet& cores) const noexcept {
         std::uint32_t run = 0;

@@ -66,6 +66,25 @@ TEST_CASE("free cores are found without taking any, also right behind a busy one
     CHECK(other.free_cores(UserCore{127}, 2).error().detail == Detail::CoreRangeInvalid);
 }
 
+TEST_CASE("a claim of free cores refuses what this process holds as it refuses what others hold",
+          "[backend][door]") {
+    const auto kernel = machine();
+    auto mine = connected(*kernel, 100);
+    auto sibling = connected(*kernel, 100);
+    auto other = connected(*kernel, 200);
+    REQUIRE(mine.claim_free(UserCore{0}, 2));
+    for (auto* driver : {&mine, &sibling, &other}) {
+        const auto refused = driver->claim_free(UserCore{1}, 2);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().detail == Detail::CoresBusy);
+        CHECK(refused.error().value == 1);
+        CHECK(refused.error().asked == 2);
+    }
+    CHECK(sibling.claim(UserCore{1}, 2));
+    CHECK(kernel->census().marks == 3);
+    CHECK(mine.claim_free(UserCore{0}, 0).error().detail == Detail::CoreRangeInvalid);
+}
+
 TEST_CASE("a machine that is all free or all taken is looked at with one request",
           "[backend][door]") {
     const auto kernel = machine();
@@ -137,6 +156,25 @@ TEST_CASE(
     sibling.disconnect();
     other.disconnect();
     CHECK(kernel->census().marks == 0);
+}
+
+TEST_CASE("a mark made after the others were dropped is known to be ours", "[backend][door]") {
+    const auto kernel = machine();
+    auto mine = connected(*kernel, 100);
+    REQUIRE(mine.claim(UserCore{0}, 3));
+    lose_marks(*kernel, 100);
+    // As when the program closes its descriptor in the middle of a claim: one mark is new.
+    SimPort port(*kernel, {.pid = 100});
+    const auto fd = static_cast<int>(port.open("/dev/neuron1", Access::ReadOnly));
+    uapi::CrwlNcMapExt mark{.nc_count = 1, .start_nc_index = 0, .end_nc_index = 0};
+    REQUIRE(port.ioctl(fd, uapi::kCrwlNcRangeMarkExt0, &mark) == 0); // core 2: relative to node 1
+    REQUIRE(port.close(fd) == 0);
+    REQUIRE(kernel->census().marks == 1);
+    const test::LogLines log(LogLevel::Error);
+    CHECK(mine.claim(UserCore{8}, 1));
+    CHECK(kernel->census().marks == 4);
+    REQUIRE(log.lines.size() == 1);
+    CHECK(log.lines[0].second.find("cores 0-2 were lost") != std::string::npos);
 }
 
 TEST_CASE("a lost core that is free again is marked again at the next operation",

@@ -21,6 +21,9 @@ namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
+/// Whether a core that another lease of the process holds may be claimed, too.
+enum class Sharing : std::uint8_t { WithinProcess, None };
+
 /// Gives back, when it goes, exactly what it took: its claims, its nodes, its place in the door.
 /// The last lease closes the descriptors. In a forked child nothing is given back and nothing
 /// called. Thread-safe but for moving and destroying.
@@ -122,12 +125,19 @@ public:
         big_maps_ = big_maps;
     }
 
-    /// Effects: marks [first, first + count), all or nothing. What another lease of this process
-    /// holds already is shared. Errors: as check_marks(), and of the marks.
-    Result<void> claim(UserCore first, std::uint32_t count) {
+    /// Effects: marks [first, first + count), all or nothing. Errors: as check_marks(), and of the
+    /// marks: LOAD_NOT_ENOUGH_NC with CoresBusy.
+    Result<void> claim(UserCore first, std::uint32_t count, Sharing sharing) {
         const std::lock_guard lock(door_->mutex);
         if (auto whole = check_marks(); !whole) return whole;
         const std::uint32_t end = first.value() + count;
+        for (std::uint32_t i = first.value(); i < end && sharing == Sharing::None; ++i)
+            if (marked(i))
+                return fail({.status = Status::LoadNotEnoughNc,
+                             .operation = Operation::ClaimCores,
+                             .detail = Detail::CoresBusy,
+                             .value = first.value(),
+                             .asked = count});
         CoreSet taken;
         for (std::uint32_t i = first.value(); i < end;) {
             std::uint32_t stop = i + 1;
@@ -206,11 +216,16 @@ private:
         return mark_again(dropped);
     }
 
+    /// Takes back first what may have been marked since, so that a busy core is surely another's.
     Result<void> mark_again(bool dropped) {
+        CoreSet gone;
+        for (std::uint32_t i = 0; i < kMaxUserCores; ++i) gone.set(i, door_->lost[i]);
+        if (gone.none()) return {};
+        if (auto cleared = unmark_cores(port_, lane(), gone); !cleared) return cleared;
         CoreRunText again;
         std::optional<Error> taken;
         for (std::uint32_t i = 0; i < kMaxUserCores; ++i) {
-            if (!door_->lost[i]) continue;
+            if (!gone[i]) continue;
             const auto done = mark_cores(port_, lane(), i, i + 1);
             if (!done && done.error().detail != Detail::CoresBusy) return done;
             door_->lost[i] = !done;
@@ -235,7 +250,8 @@ private:
             if (!given[i] || !cores_[i]) continue;
             cores_.reset(i);
             if (--door_->claims[i] != 0) continue;
-            if (!std::exchange(door_->lost[i], false)) last.set(i);
+            door_->lost[i] = false;
+            last.set(i);
         }
         if (last.none()) return {};
         auto done = unmark_cores(port_, lane(), last);
