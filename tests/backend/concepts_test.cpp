@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement of every concept is missed by a type with exactly that defect: absent, of
 // another type, or not noexcept. Types with nothing but what is required satisfy it. The concept of
-// a port has port_concept_test.cpp.
+// a port has port_concept_test.cpp, those of claims have claim_concepts_test.cpp.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -82,75 +82,6 @@ static_assert(!TopologyOps<NoDevices> && !TopologyOps<DevicesAreNumbers>);
 static_assert(!TopologyOps<NoRoutingIds> && !TopologyOps<RoutingIdsAlways>);
 static_assert(!TopologyOps<NoCoreMap> && !TopologyOps<CoreMapAlways>);
 static_assert(!TopologyOps<NoPod> && !TopologyOps<PodAlways>);
-
-// --- ClaimOps
-struct NoClaim : ClaimArchetype {
-    Result<void> claim(UserCore, std::uint32_t) = delete;
-};
-struct ClaimsPhysicalCores : ClaimArchetype {
-    Result<void> claim(PhysicalCore, std::uint32_t);
-};
-struct ClaimIsABool : ClaimArchetype {
-    bool claim(UserCore, std::uint32_t);
-};
-struct NoClaimFree : ClaimArchetype {
-    Result<void> claim_free(UserCore, std::uint32_t) = delete;
-};
-struct ClaimFreeCounts : ClaimArchetype {
-    Result<std::uint32_t> claim_free(UserCore, std::uint32_t);
-};
-struct NoRelease : ClaimArchetype {
-    Result<void> release(UserCore, std::uint32_t) = delete;
-};
-struct ReleaseSaysNothing : ClaimArchetype {
-    void release(UserCore, std::uint32_t);
-};
-struct NoFreeCores : ClaimArchetype {
-    Result<CoreSet> free_cores(UserCore, std::uint32_t) = delete;
-};
-struct FreeCoresAreCounted : ClaimArchetype {
-    Result<std::uint32_t> free_cores(UserCore, std::uint32_t);
-};
-struct FreeCoresNeverFail : ClaimArchetype {
-    CoreSet free_cores(UserCore, std::uint32_t);
-};
-static_assert(ClaimOps<ClaimArchetype>);
-static_assert(!ClaimOps<NoClaim> && !ClaimOps<ClaimsPhysicalCores> && !ClaimOps<ClaimIsABool>);
-static_assert(!ClaimOps<NoClaimFree> && !ClaimOps<ClaimFreeCounts>);
-static_assert(!ClaimOps<NoRelease> && !ClaimOps<ReleaseSaysNothing>);
-static_assert(!ClaimOps<NoFreeCores> && !ClaimOps<FreeCoresAreCounted> &&
-              !ClaimOps<FreeCoresNeverFail>);
-
-// --- ClockOps
-struct NoNow : ClockArchetype {
-    Nanoseconds now() = delete;
-};
-struct NowIsANumber : ClockArchetype {
-    std::uint64_t now();
-};
-struct NoSleep : ClockArchetype {
-    void sleep(Nanoseconds) = delete;
-};
-struct SleepTellsTheRest : ClockArchetype {
-    Nanoseconds sleep(Nanoseconds);
-};
-static_assert(ClockOps<ClockArchetype>);
-static_assert(!ClockOps<NoNow> && !ClockOps<NowIsANumber>);
-static_assert(!ClockOps<NoSleep> && !ClockOps<SleepTellsTheRest>);
-
-// --- ProcessOps
-struct NoAttached : ProcessArchetype {
-    Result<std::vector<AttachedProcess>> attached(HostDeviceId) = delete;
-};
-struct AttachedAreNumbers : ProcessArchetype {
-    Result<std::vector<std::int32_t>> attached(HostDeviceId);
-};
-struct AttachedToASlot : ProcessArchetype {
-    Result<std::vector<AttachedProcess>> attached(DeviceIndex);
-};
-static_assert(ProcessOps<ProcessArchetype>);
-static_assert(!ProcessOps<NoAttached> && !ProcessOps<AttachedAreNumbers> &&
-              !ProcessOps<AttachedToASlot>);
 
 // --- DeviceOps
 struct NoOpen : DeviceArchetype {
