@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several processes and the same cores: refusals, deaths, waiting, counting beside others.
+// Several processes and the same cores: refusals, deaths, waiting.
 #include "support/catch.hpp"
 
+#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
@@ -63,6 +63,21 @@ struct Faster {
             CHECK(other->claim(UserCore{0}, 1));
         return answer;
     }
+};
+
+/// A port during whose sleep another runtime of the process claims a core and gives it back.
+struct Naps : SimPort {
+    Naps(SimKernel& kernel, SimDriver* other) : SimPort(kernel, {.pid = 200}), sibling(other) {}
+
+    void sleep(Nanoseconds duration) {
+        ++*naps;
+        CHECK(sibling->claim(UserCore{20}, 1));
+        CHECK(sibling->release(UserCore{20}, 1));
+        SimPort::sleep(duration);
+    }
+
+    SimDriver* sibling;
+    std::shared_ptr<int> naps = std::make_shared<int>(0);
 };
 
 } // namespace
@@ -185,52 +200,18 @@ TEST_CASE("D01: a deadline that passes is the same refusal, later", "[runtime][D
     }
 }
 
-TEST_CASE("D03: cores are counted while another process has all of them", "[runtime][D03]") {
-    SimMachine machine("trn2.48xlarge", "2.26.5");
-    auto owner = up(machine, kQuiet, 100);
-    const auto held = machine.kernel->census();
-    const auto counts = count_cores(quiet_cores(60, 4), test::SimDriver(machine.port(200)));
-    REQUIRE(counts);
-    CHECK(*counts == CoreCounts{64, 4});
-    CHECK(count_cores(quiet_count(7), test::SimDriver(machine.port(200)))->visible == 7);
-    CHECK(machine.kernel->census() == held);
-    CHECK(static_cast<int>(refused(machine, kQuiet, 200).status) == 9);
-}
-
-TEST_CASE("D03: counting beside a runtime of the same process keeps its marks", "[runtime][D03]") {
+TEST_CASE("while a runtime waits for cores its process can claim others", "[runtime][claims]") {
     SimMachine machine("trn1.32xlarge", "2.26.5");
-    auto book = up(machine, quiet_count(2));
-    const auto held = machine.kernel->census();
-    CHECK(*count_cores(kQuiet, test::SimDriver(machine.port())) == CoreCounts{32, 32});
-    CHECK(machine.kernel->census() == held);
-    CHECK(book->usable());
-}
-
-TEST_CASE("what cannot be is not counted", "[runtime][claims]") {
-    SimMachine machine("trn2.3xlarge", "2.26.5");
-    const auto count = [&](const RuntimeOptions& options) {
-        return count_cores(options, test::SimDriver(machine.port()));
-    };
-    CHECK(count(quiet_cores(3, 2)).error().detail == Detail::CoresPastEnd);
-    const auto many = count(quiet_count(5));
-    REQUIRE_FALSE(many);
-    CHECK(many.error().detail == Detail::NotEnoughCores);
-    CHECK(many.error().limit == 4);
-    CHECK(many.error().largest == 4);
-    RuntimeOptions size = kQuiet;
-    size.lnc_size = 1;
-    CHECK(count(size)->total == 8);
-    size.lnc_size = 3;
-    CHECK(count(size).error().detail == Detail::LncSizeInvalid);
-    CHECK(machine.kernel->census() == machine.baseline);
-}
-
-TEST_CASE("D16: without devices there are no cores to count, and that is no failure",
-          "[runtime][D16]") {
-    const auto kernel = SimKernel::make({.visible = std::vector<HostDeviceId>{}});
-    REQUIRE(kernel);
-    CHECK(*count_cores(quiet_cores(0, 1), SimDriver(SimPort(**kernel))) == CoreCounts{});
-    CHECK((*kernel)->census().open_files == 0);
+    auto owner = up(machine, quiet_cores(0, 1), 100);
+    SimDriver sibling(SimPort(*machine.kernel, {.pid = 200}));
+    REQUIRE(sibling.connect());
+    const Naps port(*machine.kernel, &sibling);
+    const auto refused = Runtime<IoctlDriver<Naps>>::open(waiting(quiet_cores(0, 1), {350'000'000}),
+                                                          IoctlDriver(port));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::LogicalCoresBusy);
+    CHECK(*port.naps == 4);
+    CHECK(machine.kernel->census().marks == 1);
 }
 
 TEST_CASE("marks that the program dropped itself are back at the next bring-up, with a line in the "
