@@ -19,6 +19,8 @@
 #include "neuronbook/base/version.hpp"
 #include "neuronbook/process_runtime.hpp"
 #include "neuronbook/runtime.hpp"
+#include "neuronbook/runtime/core_counts.hpp"
+#include "neuronbook/topology/group_size.hpp"
 
 namespace neuronbook {
 inline namespace v0 {

@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/base/describe.hpp"
@@ -18,16 +19,20 @@
 #include "neuronbook/dmem/allocator.hpp"
 #include "neuronbook/dmem/allocator_register.hpp"
 #include "neuronbook/dmem/ledger.hpp"
+#include "neuronbook/runtime/logical_access.hpp"
+#include "neuronbook/runtime/machine_view.hpp"
 #include "neuronbook/runtime_options.hpp"
 #include "neuronbook/topology/context_tree.hpp"
+#include "neuronbook/topology/core_claim.hpp"
 #include "neuronbook/topology/core_map.hpp"
+#include "neuronbook/topology/logical_cores.hpp"
 #include "neuronbook/topology/routing_map.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 
 /// Shape of a runtime's tree.
-struct RuntimeShape {
+struct RuntimeShape : TreeTraits {
     static constexpr std::uint32_t kNumMla = 32;
     static constexpr std::uint32_t kNumTpb = kMaxCoresPerDevice;
 };
@@ -37,12 +42,13 @@ template <class D>
 struct CoreContext {
     /// Core-scoped device memory. libnrt: tpb_allocator
     std::optional<Allocator<GlobalTag, D>> global;
+    LogicalIndex logical{}; ///< the logical core it is part of
 };
 
-/// Device memory of one physical core. Cores that share an HBM report the same limit.
-/// libnrt: nrt_vnc_memory_stats
+/// Device memory of a physical core, or of a logical one. Cores that share an HBM report the same
+/// limit. libnrt: nrt_vnc_memory_stats
 struct CoreMemory {
-    Bytes used;        ///< charged to this core, all usages
+    Bytes used;        ///< charged to this core, or to all its physical cores; all usages
     Bytes limit;       ///< size of the core's HBM
     Bytes allocatable; ///< the limit less what the driver keeps for itself
     std::uint32_t hbm = 0;
@@ -55,14 +61,20 @@ struct CoreMemory {
 /// called from any number. Blocks and allocators made by model_allocator() may outlive it: they are
 /// closed with it, their memory freed.
 template <Driver D = DefaultDriver, class Shape = RuntimeShape>
-class Runtime {
+class Runtime
+    : public LogicalAccess<Runtime<D, Shape>,
+                           ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>, Shape>,
+                           LogicalCores<Shape::kNumMla * Shape::kNumTpb, Shape::kMaxLncSize>> {
 public:
-    using Tree = ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>>;
+    using Tree = ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>, Shape>;
+    using Cores = LogicalCores<Shape::kNumMla * Shape::kNumTpb, Shape::kMaxLncSize>;
     using ModelAllocator = typename AllocatorRegister<Allocator<ModelTag, D>>::Registered;
 
-    /// Effects: brings the book up: connects, reads the topology, claims cores, opens and describes
-    /// their devices, gives each core its GLOBAL allocator and each device its ledger. A failure at
-    /// any step returns what was taken so far and logs one line. libnrt: tdrv_init
+    /// Effects: brings the book up: connects, settles the logical core size, reads the topology,
+    /// claims cores, opens and describes their devices, gives each core its GLOBAL allocator and
+    /// each device its ledger. A failure at any step returns what was taken so far and logs one
+    /// line. Errors: those of the driver, of choose_lnc_size() and of claim_cores().
+    /// libnrt: tdrv_init
     static Result<std::unique_ptr<Runtime>> open(const RuntimeOptions& options, D driver) {
         if (options.log_level) Log::set_level(*options.log_level);
         std::unique_ptr<Runtime> runtime(new Runtime(std::move(driver)));
@@ -82,6 +94,7 @@ public:
     void close() noexcept {
         closed_ = true;
         models_.end(usable());
+        logical_.clear();
         tree_.for_each_core([](auto& core) { core.payload.global.reset(); });
         tree_.clear();
         for (auto& ledger : ledgers_) ledger.reset();
@@ -95,6 +108,8 @@ public:
     [[nodiscard]] const DriverFacts& facts() const noexcept { return facts_; }
     [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
     [[nodiscard]] const RoutingMap& routing() const noexcept { return routing_; }
+    /// The logical cores this process owns, by index, and the size in force. Empty once closed.
+    [[nodiscard]] const Cores& logical_cores() const noexcept { return logical_; }
 
     /// The core-scoped allocator of a core. Errors: as the tree's resolve(); UNINITIALIZED in a
     /// forked child.
@@ -114,7 +129,21 @@ public:
                             *ledgers_[core.device.value()]);
     }
 
-    /// Used and limit of a core. libnrt: nrt_get_vnc_memory_stats
+    /// Used and limit of a logical core: its physical cores together, on the HBM they share.
+    /// Errors: as LogicalAccess::logical_core(). libnrt: nrt_get_vnc_memory_stats
+    [[nodiscard]] Result<CoreMemory> memory(LogicalIndex index) const {
+        const auto record = this->logical_core(index);
+        if (!record) return fail(record.error());
+        auto sum = memory((*record)->default_core());
+        for (const PhysicalCore core : (*record)->all().subspan(1)) {
+            const auto part = memory(core);
+            if (!sum || !part) return sum ? part : sum;
+            sum->used = Bytes{sum->used.count() + part->used.count()};
+        }
+        return sum;
+    }
+
+    /// Used and limit of a physical core.
     [[nodiscard]] Result<CoreMemory> memory(PhysicalCore core) const {
         if (!usable()) return fail(barred(Operation::Query));
         auto found = tree_.resolve(core);
@@ -133,6 +162,8 @@ public:
     }
 
 private:
+    friend LogicalAccess<Runtime, Tree, Cores>;
+
     explicit Runtime(D driver) : driver_(std::move(driver)) {}
 
     /// Why nothing can be done: closed, or a forked child.
@@ -144,16 +175,26 @@ private:
     }
 
     Result<void> bring_up(const RuntimeOptions& options) {
-        auto facts = driver_.connect();
-        if (!facts) return fail(facts.error());
-        facts_ = *facts;
-        geometry_ = geometry_of(facts_.architecture);
+        const auto view = detail::view_machine(driver_, options, Shape::kMaxLncSize);
+        if (!view) return fail(view.error());
+        facts_ = view->facts;
+        geometry_ = view->geometry;
         if (auto read = read_topology(); !read) return read;
-        auto cores = choose_cores(options);
-        if (!cores) return fail(cores.error());
-        if (auto claimed = claim(*cores); !claimed) return claimed;
-        for (const UserCore user : *cores)
-            if (auto owned = own(user); !owned) return owned;
+        if (options.visible && options.core_count != 0)
+            Log::write(LogLevel::Warn, "cores %s were chosen, so a number of cores (%u) is ignored",
+                       std::string(options.visible->text.view()).c_str(), options.core_count);
+        const auto ranges = claim_cores(driver_, view->cores,
+                                        {.visible = options.visible,
+                                         .count = options.core_count,
+                                         .wait = options.wait_for_cores,
+                                         .most_devices = Tree::kNumMla});
+        if (!ranges) return fail(ranges.error());
+        logical_.start(view->cores.lnc());
+        for (const LogicalRange& range : *ranges)
+            for (std::uint32_t k = 0; k < range.count; ++k) {
+                const LogicalCore core{range.first.value() + k};
+                if (auto owned = own(core, view->cores); !owned) return owned;
+            }
         return options.reset_cores ? reset_owned_cores() : Result<void>{};
     }
 
@@ -174,54 +215,25 @@ private:
         return {};
     }
 
-    /// The user cores asked for, ascending; without a wish all cores of all devices present.
-    Result<std::vector<UserCore>> choose_cores(const RuntimeOptions& options) {
-        const auto devices = driver_.devices();
-        if (!devices) return fail(devices.error());
-        std::vector<UserCore> cores;
-        std::uint32_t used_devices = 0;
-        std::uint32_t end = 0; // one past the last core present
-        for (const HostDeviceId device : *devices) {
-            end = (device.value() + 1) * geometry_->cores;
-            const auto before = cores.size();
-            for (std::uint32_t k = 0; k < geometry_->cores; ++k) {
-                const std::uint32_t user = device.value() * geometry_->cores + k;
-                if (!options.cores || (user >= options.cores->first.value() &&
-                                       user - options.cores->first.value() < options.cores->count))
-                    cores.push_back(UserCore{user});
-            }
-            if (cores.size() != before) ++used_devices;
+    /// Owns the physical cores of a logical core and enters it in the book.
+    Result<void> own(LogicalCore core, const PresentCores& present) {
+        std::array<PhysicalCore, Shape::kMaxLncSize> parts{};
+        const LncSize lnc = present.lnc();
+        const LogicalIndex index{static_cast<std::uint32_t>(logical_.owned().size())};
+        for (std::uint32_t k = 0; k < lnc.count(); ++k) {
+            const auto part = own(lnc.core_of(core, k), index);
+            if (!part) return fail(part.error());
+            parts[k] = *part;
         }
-        if (used_devices > Tree::kNumMla)
-            return fail({.status = Status::Resource,
-                         .operation = Operation::ClaimCores,
-                         .detail = Detail::TooManyDevices,
-                         .value = used_devices,
-                         .limit = Tree::kNumMla});
-        if (cores.empty() || (options.cores && cores.size() != options.cores->count))
-            return fail({.status = Status::Invalid,
-                         .operation = Operation::ClaimCores,
-                         .detail = Detail::CoreRangeInvalid,
-                         .value = options.cores ? options.cores->first.value() : 0,
-                         .limit = end,
-                         .asked = options.cores ? options.cores->count : 0});
-        return cores;
-    }
-
-    /// In as few marks as there are gaps. What was claimed before a refusal goes with the driver.
-    Result<void> claim(const std::vector<UserCore>& cores) {
-        for (std::size_t i = 0; i < cores.size();) {
-            std::size_t end = i + 1;
-            while (end < cores.size() && cores[end].value() == cores[end - 1].value() + 1) ++end;
-            auto claimed = driver_.claim(cores[i], static_cast<std::uint32_t>(end - i));
-            if (!claimed) return claimed;
-            i = end;
-        }
-        return {};
+        const auto routing = routing_.routing_of(present.device_of(core));
+        if (!routing) return fail(routing.error());
+        const FabricCore fabric{routing->value() * present.per_device() + present.place_of(core)};
+        const auto added = logical_.add(core, fabric, std::span(parts).first(lnc.count()));
+        return added ? Result<void>{} : fail(added.error());
     }
 
     /// Opens the core's device when it is the first of it, and hangs the core in the tree.
-    Result<void> own(UserCore user) {
+    Result<PhysicalCore> own(UserCore user, LogicalIndex logical) {
         const auto where = core_map_.host_core(user);
         if (!where) return fail(where.error());
         const auto* device = tree_.find(where->device);
@@ -235,7 +247,8 @@ private:
         if (!core) return fail(core.error());
         (*core)->payload.global.emplace(driver_, device->host(), id, *geometry_,
                                         *ledgers_[id.device.value()]);
-        return {};
+        (*core)->payload.logical = logical;
+        return id;
     }
 
     Result<typename Tree::Device*> add_device(HostDeviceId host) {
@@ -266,6 +279,7 @@ private:
     std::array<std::unique_ptr<Ledger>, Shape::kNumMla> ledgers_;
     AllocatorRegister<Allocator<ModelTag, D>> models_;
     Tree tree_;
+    Cores logical_;
 };
 
 } // namespace v0

@@ -14,57 +14,93 @@
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/log.hpp"
 #include "neuronbook/base/result.hpp"
+#include "neuronbook/base/units.hpp"
+#include "neuronbook/topology/core_string.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 
-/// A run of user cores.
-struct CoreRange {
-    UserCore first{};
-    std::uint32_t count = 0;
-};
-
 /// What open() is told. Plain data: fill it in, or let from_environment() do it.
 struct RuntimeOptions {
-    /// The cores to claim; nothing claims every core of every device present.
-    std::optional<CoreRange> cores{};
+    /// The logical cores to claim, by their numbers on the host. Nothing: `core_count` decides.
+    /// VisibleCores::of() makes them from numbers, visible_cores() from text.
+    std::optional<VisibleCores> visible{};
+    /// How many logical cores to claim, in a row, of those that are free; 0: every core of every
+    /// device present. Not looked at when `visible` says which.
+    std::uint32_t core_count = 0;
+    /// Physical cores of a logical core, 1 or 2. Nothing: the generation's own, 2 on Trn2 and Trn3.
+    std::optional<std::uint32_t> lnc_size{};
+    /// How long to wait for cores that other processes have. Nothing: not at all.
+    std::optional<Nanoseconds> wait_for_cores{};
     /// Reset the claimed cores at bring-up. Off unless asked for: a reset is only safe on cores
     /// that nobody else uses.
     bool reset_cores = false;
     /// Nothing leaves the level as it is.
     std::optional<LogLevel> log_level{};
 
-    /// Effects: reads NEURON_RT_RESET_CORES (0 or 1) and NEURON_RT_LOG_LEVEL. Errors: INVALID with
-    /// variable and text for a value that is not understood, and for the variables that choose
-    /// cores, which are not honoured yet: ignoring them would claim cores meant for others.
+    /// Effects: reads NEURON_RT_VISIBLE_CORES, NEURON_RT_NUM_CORES, NEURON_RT_VIRTUAL_CORE_SIZE or
+    /// NEURON_LOGICAL_NC_CONFIG (two names of one thing, 1 or 2), NEURON_RT_RESET_CORES (0 or 1)
+    /// and NEURON_RT_LOG_LEVEL. Errors: INVALID with the text for a value that is not understood:
+    /// of core strings as parse_visible_cores() and parse_core_count(), of the others with
+    /// BadOption; with LncConflict and both names and values where the two names disagree.
     static Result<RuntimeOptions> from_environment() {
         RuntimeOptions options;
-        for (const char* name : {"NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES"})
-            if (const char* text = std::getenv(name))
-                return fail(refused(Detail::NotHonouredYet, name, text));
+        if (const char* text = std::getenv("NEURON_RT_VISIBLE_CORES")) {
+            const auto cores = visible_cores(text);
+            if (!cores) return fail(cores.error());
+            options.visible = *cores;
+        }
+        if (const char* text = std::getenv("NEURON_RT_NUM_CORES")) {
+            const auto count = parse_core_count(text);
+            if (!count) return fail(count.error());
+            options.core_count = *count;
+        }
+        const auto size = read_lnc_size();
+        if (!size) return fail(size.error());
+        options.lnc_size = *size;
         if (const char* text = std::getenv("NEURON_RT_RESET_CORES")) {
             const std::string_view value(text);
-            if (value != "0" && value != "1")
-                return fail(refused(Detail::BadOption, "NEURON_RT_RESET_CORES", text));
+            if (value != "0" && value != "1") return fail(bad("NEURON_RT_RESET_CORES", text));
             options.reset_cores = value == "1";
         }
         if (const char* text = std::getenv("NEURON_RT_LOG_LEVEL")) {
             const auto level = parse_log_level(text);
-            if (!level) return fail(refused(Detail::BadOption, "NEURON_RT_LOG_LEVEL", text));
+            if (!level) return fail(bad("NEURON_RT_LOG_LEVEL", text));
             options.log_level = level;
         }
         return options;
     }
 
 private:
-    static Error refused(Detail detail, const char* name, const char* value) {
-        char text[ShortText::kCapacity + 2];
-        const int length = std::snprintf(text, sizeof text, "%s=%s", name, value);
-        const auto shown = static_cast<std::size_t>(length);
+    static Result<std::optional<std::uint32_t>> read_lnc_size() {
+        constexpr const char* kNames[] = {"NEURON_RT_VIRTUAL_CORE_SIZE",
+                                          "NEURON_LOGICAL_NC_CONFIG"};
+        std::optional<std::uint32_t> sizes[2];
+        for (int i = 0; i < 2; ++i) {
+            const char* text = std::getenv(kNames[i]);
+            if (!text) continue;
+            const std::string_view value(text);
+            if (value != "1" && value != "2") return fail(bad(kNames[i], text));
+            sizes[i] = value == "1" ? 1 : 2;
+        }
+        if (!sizes[0] || !sizes[1] || sizes[0] == sizes[1]) return sizes[0] ? sizes[0] : sizes[1];
+        char text[ShortText::kCapacity];
+        std::snprintf(text, sizeof text, "%s=%u, %s=%u", kNames[0], *sizes[0], kNames[1],
+                      *sizes[1]);
+        return fail(refused(Detail::LncConflict, text));
+    }
+
+    static Error bad(const char* name, const char* value) {
+        char text[ShortText::kCapacity + 2]; // room to see that it was cut
+        std::snprintf(text, sizeof text, "%s=%s", name, value);
+        return refused(Detail::BadOption, text);
+    }
+
+    static Error refused(Detail detail, std::string_view text) {
         return {.status = Status::Invalid,
                 .operation = Operation::BringUp,
                 .detail = detail,
-                .text = std::string_view(text, shown < sizeof text ? shown : sizeof text - 1)};
+                .text = text};
     }
 };
 

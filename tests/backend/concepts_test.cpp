@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement of every concept is missed by a type with exactly that defect: absent, of
 // another type, or not noexcept. Types with nothing but what is required satisfy it. The concept of
-// a port has port_concept_test.cpp.
+// a port has port_concept_test.cpp, those of claims have claim_concepts_test.cpp.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -82,26 +82,6 @@ static_assert(!TopologyOps<NoDevices> && !TopologyOps<DevicesAreNumbers>);
 static_assert(!TopologyOps<NoRoutingIds> && !TopologyOps<RoutingIdsAlways>);
 static_assert(!TopologyOps<NoCoreMap> && !TopologyOps<CoreMapAlways>);
 static_assert(!TopologyOps<NoPod> && !TopologyOps<PodAlways>);
-
-// --- ClaimOps
-struct NoClaim : ClaimArchetype {
-    Result<void> claim(UserCore, std::uint32_t) = delete;
-};
-struct ClaimsPhysicalCores : ClaimArchetype {
-    Result<void> claim(PhysicalCore, std::uint32_t);
-};
-struct ClaimIsABool : ClaimArchetype {
-    bool claim(UserCore, std::uint32_t);
-};
-struct NoRelease : ClaimArchetype {
-    Result<void> release(UserCore, std::uint32_t) = delete;
-};
-struct ReleaseSaysNothing : ClaimArchetype {
-    void release(UserCore, std::uint32_t);
-};
-static_assert(ClaimOps<ClaimArchetype>);
-static_assert(!ClaimOps<NoClaim> && !ClaimOps<ClaimsPhysicalCores> && !ClaimOps<ClaimIsABool>);
-static_assert(!ClaimOps<NoRelease> && !ClaimOps<ReleaseSaysNothing>);
 
 // --- DeviceOps
 struct NoOpen : DeviceArchetype {
@@ -221,6 +201,12 @@ struct DriverNoPod : DriverArchetype {
 struct DriverNoClaim : DriverArchetype {
     Result<void> claim(UserCore, std::uint32_t) = delete;
 };
+struct DriverNoFreeCores : DriverArchetype {
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) = delete;
+};
+struct DriverNoSleep : DriverArchetype {
+    void sleep(Nanoseconds) = delete;
+};
 struct DriverNoOpen : DriverArchetype {
     Result<DeviceFacts> open_device(HostDeviceId) = delete;
 };
@@ -236,10 +222,11 @@ struct DriverNoMap : DriverArchetype {
 struct DriverNoChunks : DriverArchetype {
     Result<std::vector<ChunkRecord>> chunks(HostDeviceId, std::uint32_t) = delete;
 };
-static_assert(Driver<DriverArchetype> && Driver<Unchanged>);
+static_assert(Driver<DriverArchetype> && Driver<Unchanged> && !ProcessOps<DriverArchetype>);
 static_assert(!Driver<CannotMove> && !Driver<DriverNoConnect> && !Driver<DriverNoPod> &&
-              !Driver<DriverNoClaim> && !Driver<DriverNoOpen> && !Driver<DriverNoFree> &&
-              !Driver<DriverNoRead> && !Driver<DriverNoMap> && !Driver<DriverNoChunks>);
+              !Driver<DriverNoClaim> && !Driver<DriverNoFreeCores> && !Driver<DriverNoSleep> &&
+              !Driver<DriverNoOpen> && !Driver<DriverNoFree> && !Driver<DriverNoRead> &&
+              !Driver<DriverNoMap> && !Driver<DriverNoChunks>);
 
 } // namespace
 

@@ -54,6 +54,7 @@ TEST_CASE("every detail has a sentence of its own, whatever the error knows", "[
                 error.os_error = EIO;
                 error.device = error.core = error.hbm = 1;
                 error.value = error.limit = error.asked = error.free = error.largest = 5;
+                error.lnc = 5;
                 error.text = ShortText{"the text"};
             }
             const auto text = describe(error);

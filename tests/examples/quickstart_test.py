@@ -104,10 +104,14 @@ def refuses_bad_input_with_the_value(folder):
 
 
 @case
-def a_variable_it_does_not_honour_is_refused_by_name(folder):
-    status, _, err = run(*files(folder, 1), env={"NEURON_RT_VISIBLE_CORES": "0-3"})
-    assert status == 1 and "NEURON_RT_VISIBLE_CORES=0-3" in err, err
+def variables_that_choose_cores_are_honoured_and_bad_ones_quoted(folder):
+    status, _, err = run(*files(folder, 1), env={"NEURON_RT_VISIBLE_CORES": "3,5,6"})
+    assert status == 1 and "'3,5,6' leaves a gap" in err, err
+    status, _, err = run(*files(folder, 1), env={"NEURON_RT_VISIBLE_CORES": "63,64"})
+    assert status == 1 and "'63,64' goes up to logical core 64" in err, err
     assert "left behind" not in err, err
+    status, out, err = run(*files(folder, 1), env={"NEURON_RT_NUM_CORES": "2"})
+    assert status == 0, (out, err)
 
 
 def sizes(count):

@@ -11,7 +11,8 @@ import lintlib
 
 RANKS = {
     "base": 0, "backend": 1, "topology": 2, "dmem": 3, "model": 4, "tensor": 5,
-    "runtime_options.hpp": 6, "process_runtime.hpp": 6, "runtime.hpp": 6, "neuronbook.hpp": 7,
+    "runtime": 6, "runtime_options.hpp": 6, "process_runtime.hpp": 6, "runtime.hpp": 6,
+    "neuronbook.hpp": 7,
 }
 UMBRELLA = "neuronbook.hpp"
 # Above backend/ only its concepts are visible; the umbrella names the default driver.
@@ -138,7 +139,8 @@ GOOD = {
     AT + "backend/uapi.hpp": header("<sys/ioctl.h>", "<linux/types.h>"),
     AT + "dmem/allocator.hpp": header('"neuronbook/backend/driver.hpp"'),
     AT + "model/database.hpp": header("<absl/container/flat_hash_map.h>"),
-    AT + "runtime.hpp": header('"neuronbook/dmem/allocator.hpp"',
+    AT + "runtime/counts.hpp": header('"neuronbook/topology/claim.hpp"'),
+    AT + "runtime.hpp": header('"neuronbook/dmem/allocator.hpp"', '"neuronbook/runtime/counts.hpp"',
                                body="namespace neuronbook::inline v0 {}\n"),
     AT + "neuronbook.hpp": header('"neuronbook/runtime.hpp"', '"neuronbook/backend/uapi.hpp"'),
 }
@@ -146,6 +148,10 @@ BAD = [
     ("upward", {AT + "base/a.hpp": header('"neuronbook/dmem/block.hpp"')}, "includes upward"),
     ("the runtime upward", {AT + "runtime.hpp": header('"neuronbook/neuronbook.hpp"')},
      "includes upward"),
+    ("a part of the runtime upward",
+     {AT + "runtime/counts.hpp": header('"neuronbook/neuronbook.hpp"')}, "includes upward"),
+    ("a layer up to a part of the runtime",
+     {AT + "topology/a.hpp": header('"neuronbook/runtime/counts.hpp"')}, "includes upward"),
     ("past the backend's door", {AT + "dmem/a.hpp": header('"neuronbook/backend/uapi.hpp"')},
      "only backend/driver.hpp"),
     ("the runtime past the door",

@@ -28,6 +28,8 @@ TEST_CASE("C07: cores that another process has are refused at once, nothing is l
     CHECK(static_cast<int>(refused.error().status) == 9);
     CHECK(refused.error().asked == 2);
     CHECK(refused.error().limit == 0);
+    CHECK(refused.error().free == 30);
+    CHECK(refused.error().lnc == 1);
     CHECK(machine.kernel->census() == held);
     auto neighbour = up(machine, quiet_cores(2, 2), 200);
     CHECK(neighbour->tree().core_count() == 2);
@@ -190,6 +192,11 @@ TEST_CASE("D04: in a forked child a runtime answers UNINITIALIZED and touches no
         const Error memory = runtime->memory(core(0, 0)).error();
         good = good && static_cast<int>(memory.status) == 13 && memory.detail == Detail::Forked;
         good = good && static_cast<int>(runtime->allocator(core(0, 0)).error().status) == 13;
+        const LogicalIndex first{0};
+        good = good && static_cast<int>(runtime->logical_core(first).error().status) == 13;
+        good = good && static_cast<int>(runtime->memory(first).error().status) == 13;
+        good = good && static_cast<int>(runtime->peer(core(0, 0), 0).error().status) == 13;
+        good = good && !count_cores(kQuiet, test::SimDriver(machine.port()));
         good = good && static_cast<int>((*tier)->allocate({.size = Bytes{1}}).error().status) == 13;
         // In any order, also the runtime first.
         runtime.reset();

@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
 
-#include <cstdlib>
 #include <string>
 
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
+#include "support/variable.hpp"
 
 using namespace neuronbook;
 using test::Book;
 using test::SimMachine;
+using test::Variable;
 
 namespace {
 
 using Front = ProcessRuntime<Book>;
-
-/// Sets a variable while it lives.
-struct Variable {
-    Variable(const char* n, const char* value) : name(n) { ::setenv(n, value, 1); }
-    ~Variable() { ::unsetenv(name); }
-    const char* name;
-};
 
 } // namespace
 
@@ -63,11 +57,11 @@ TEST_CASE("a failed init leaves the front as it was", "[runtime]") {
     using Other = ProcessRuntime<Runtime<SimDriver>>;
     const auto failed = Other::init([&] {
         return Runtime<SimDriver>::open(
-            {.cores = CoreRange{UserCore{99}, 1}, .log_level = LogLevel::Quiet},
+            {.visible = VisibleCores::of(LogicalCore{99}, 1), .log_level = LogLevel::Quiet},
             SimDriver(SimPort(*machine.kernel)));
     });
     REQUIRE_FALSE(failed);
-    CHECK(failed.error().detail == Detail::CoreRangeInvalid);
+    CHECK(failed.error().detail == Detail::CoresPastEnd);
     CHECK(static_cast<int>(Other::get().error().status) == 13);
 }
 
@@ -92,8 +86,10 @@ TEST_CASE(
         Detail detail;
     } rows[] = {{"NEURON_RT_LOG_LEVEL", "loud", Detail::BadOption},
                 {"NEURON_RT_RESET_CORES", "yes", Detail::BadOption},
-                {"NEURON_RT_VISIBLE_CORES", "0-3", Detail::NotHonouredYet},
-                {"NEURON_RT_NUM_CORES", "2", Detail::NotHonouredYet}};
+                {"NEURON_RT_VIRTUAL_CORE_SIZE", "4", Detail::BadOption},
+                {"NEURON_RT_VIRTUAL_CORE_SIZE", "", Detail::BadOption},
+                {"NEURON_LOGICAL_NC_CONFIG", "0", Detail::BadOption},
+                {"NEURON_LOGICAL_NC_CONFIG", "2 ", Detail::BadOption}};
     for (const auto& row : rows) {
         const Variable variable(row.name, row.value);
         const auto refused = RuntimeOptions::from_environment();

@@ -41,7 +41,20 @@ struct TopologyArchetype : Bare {
 struct ClaimArchetype : Bare {
     using Bare::Bare;
     Result<void> claim(UserCore, std::uint32_t) { return fail({}); }
+    Result<void> claim_free(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
+};
+
+struct ClockArchetype : Bare {
+    using Bare::Bare;
+    Nanoseconds now() { return {}; }
+    void sleep(Nanoseconds) {}
+};
+
+struct ProcessArchetype : Bare {
+    using Bare::Bare;
+    Result<std::vector<AttachedProcess>> attached(HostDeviceId) { return fail({}); }
 };
 
 struct DeviceArchetype : Bare {
@@ -91,7 +104,11 @@ struct DriverArchetype {
     Result<std::optional<CoreMapEntries>> core_map() { return fail({}); }
     Result<std::optional<Pod>> pod() { return fail({}); }
     Result<void> claim(UserCore, std::uint32_t) { return fail({}); }
+    Result<void> claim_free(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
+    Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
+    Nanoseconds now() { return {}; }
+    void sleep(Nanoseconds) {}
     Result<DeviceFacts> open_device(HostDeviceId) { return fail({}); }
     Result<void> close_device(HostDeviceId) { return fail({}); }
     Result<void> reset_cores(HostDeviceId, std::uint32_t) { return fail({}); }

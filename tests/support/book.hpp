@@ -18,9 +18,17 @@ using Book = Runtime<SimDriver>;
 /// Errors are expected where this is used.
 inline const RuntimeOptions kQuiet{.log_level = LogLevel::Quiet};
 
+/// The logical cores from `first` on.
 inline RuntimeOptions quiet_cores(std::uint32_t first, std::uint32_t count) {
     RuntimeOptions options = kQuiet;
-    options.cores = CoreRange{UserCore{first}, count};
+    options.visible = VisibleCores::of(LogicalCore{first}, count);
+    return options;
+}
+
+/// Any free logical cores.
+inline RuntimeOptions quiet_count(std::uint32_t count) {
+    RuntimeOptions options = kQuiet;
+    options.core_count = count;
     return options;
 }
 

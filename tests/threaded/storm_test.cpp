@@ -141,7 +141,8 @@ TEST_CASE("runtimes of one process come and go in parallel and leave the kernel 
     together(kThreads, [&](int thread) {
         for (int i = 0; i < 20; ++i) {
             RuntimeOptions options{.log_level = LogLevel::Quiet};
-            options.cores = CoreRange{UserCore{static_cast<std::uint32_t>(thread % 4) * 2}, 4};
+            options.visible =
+                VisibleCores::of(LogicalCore{static_cast<std::uint32_t>(thread % 4) * 2}, 4);
             auto book = Book::open(options, test::SimDriver(machine.port()));
             if (!book) {
                 failures.fetch_add(1);
@@ -152,6 +153,34 @@ TEST_CASE("runtimes of one process come and go in parallel and leave the kernel 
                 failures.fetch_add(1);
         }
     });
+    CHECK(failures == 0);
+    CHECK(machine.kernel->census() == machine.baseline);
+}
+
+TEST_CASE(
+    "runtimes that claim a number of cores at once never get the same ones, of one process or "
+    "of several",
+    "[threaded]") {
+    SimMachine machine("trn1.32xlarge", "2.26.5");
+    std::array<std::atomic<int>, 32> owners{};
+    std::atomic<int> doubles{0};
+    std::atomic<int> failures{0};
+    together(kThreads, [&](int thread) {
+        for (int i = 0; i < 40; ++i) {
+            // Eight pairs fit wherever the others are.
+            auto book = Book::open(test::quiet_count(1 + static_cast<std::uint32_t>(i % 2)),
+                                   test::SimDriver(machine.port(100 + thread / 2)));
+            if (!book) {
+                failures.fetch_add(1);
+                continue;
+            }
+            for (const auto& core : (*book)->logical_cores().owned())
+                if (owners[core.id.value()].fetch_add(1) != 0) doubles.fetch_add(1);
+            for (const auto& core : (*book)->logical_cores().owned())
+                owners[core.id.value()].fetch_sub(1);
+        }
+    });
+    CHECK(doubles == 0);
     CHECK(failures == 0);
     CHECK(machine.kernel->census() == machine.baseline);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -72,6 +73,18 @@ struct CoreMapEntry {
     CoreIndex core{};
 };
 using CoreMapEntries = std::vector<CoreMapEntry>;
+
+/// User cores that a host can have, and the driver's marks count: 0 to 511.
+inline constexpr std::uint32_t kMaxUserCores = kMaxHostDevices * kMaxCoresPerDevice;
+/// Some of them; bit u stands for user core u.
+using CoreSet = std::bitset<kMaxUserCores>;
+
+/// A process that has a device open. The driver cannot tell who marked a core, so none of them is
+/// known to be an owner.
+struct AttachedProcess {
+    std::int32_t pid = 0; ///< as the host counts; a container counts otherwise
+    ShortText command{};  ///< empty where it cannot be read
+};
 
 /// Where memory lies. libnrt: dma_mem_location_t
 enum class MemoryLocation : std::uint32_t { Host = 1, Device = 2 };
@@ -191,11 +204,31 @@ concept TopologyOps = requires(D driver) {
 
 /// Marks cores as this process's, for all processes that ask.
 /// - `claim(first, count)`: all or nothing. A core that this process holds already is shared.
+///   Errors: LOAD_NOT_ENOUGH_NC where another process has one.
+/// - `claim_free(first, count)`: the same, but what this process holds already is refused, too.
 /// - `release(first, count)`: of what this driver object claimed.
+/// - `free_cores(first, count)`: those of the run that no process has claimed, this one included;
+///   takes none, so any of them may be gone when the answer arrives.
 template <class D>
 concept ClaimOps = requires(D driver, UserCore first, std::uint32_t count) {
     { driver.claim(first, count) } -> std::same_as<Result<void>>;
+    { driver.claim_free(first, count) } -> std::same_as<Result<void>>;
     { driver.release(first, count) } -> std::same_as<Result<void>>;
+    { driver.free_cores(first, count) } -> std::same_as<Result<CoreSet>>;
+};
+
+/// The clock that waiting goes by, monotonic; virtual where the kernel is simulated.
+template <class D>
+concept ClockOps = requires(D driver, Nanoseconds duration) {
+    { driver.now() } -> std::same_as<Nanoseconds>;
+    { driver.sleep(duration) } -> std::same_as<void>;
+};
+
+/// Tells which other processes have a device open. Optional: not every driver knows.
+/// - `attached(device)`: may open the device for the question; it is closed again.
+template <class D>
+concept ProcessOps = requires(D driver, HostDeviceId device) {
+    { driver.attached(device) } -> std::same_as<Result<std::vector<AttachedProcess>>>;
 };
 
 /// Attaches to devices. One open per device and process, shared and counted.
@@ -237,10 +270,11 @@ concept AuditOps = requires(D driver, HostDeviceId device, std::uint32_t hbm) {
     { driver.chunks(device, hbm) } -> std::same_as<Result<std::vector<ChunkRecord>>>;
 };
 
-/// Everything a runtime needs.
+/// Everything a runtime needs. What is optional is used where it is there.
 template <class D>
-concept Driver = std::movable<D> && Connectable<D> && TopologyOps<D> && ClaimOps<D> &&
-                 DeviceOps<D> && MemoryOps<D> && CopyOps<D> && MapOps<D> && AuditOps<D>;
+concept Driver =
+    std::movable<D> && Connectable<D> && TopologyOps<D> && ClaimOps<D> && ClockOps<D> &&
+    DeviceOps<D> && MemoryOps<D> && CopyOps<D> && MapOps<D> && AuditOps<D>;
 
 } // namespace v0
 } // namespace neuronbook

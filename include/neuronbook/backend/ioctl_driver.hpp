@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "neuronbook/backend/door/door_lease.hpp"
 #include "neuronbook/backend/driver.hpp"
@@ -16,6 +17,8 @@
 #include "neuronbook/backend/ioctl/driver_rules.hpp"
 #include "neuronbook/backend/ioctl/handshake.hpp"
 #include "neuronbook/backend/ioctl/memory_requests.hpp"
+#include "neuronbook/backend/ioctl/process_requests.hpp"
+#include "neuronbook/backend/ioctl/reset_requests.hpp"
 #include "neuronbook/backend/ioctl/topology_requests.hpp"
 
 namespace neuronbook {
@@ -87,12 +90,43 @@ public:
 
     Result<void> claim(UserCore first, std::uint32_t count) {
         if (auto legal = check_cores(Operation::ClaimCores, first, count); !legal) return legal;
-        return lease_->claim(first, count);
+        return lease_->claim(first, count, detail::Sharing::WithinProcess);
+    }
+
+    Result<void> claim_free(UserCore first, std::uint32_t count) {
+        if (auto legal = check_cores(Operation::ClaimCores, first, count); !legal) return legal;
+        return lease_->claim(first, count, detail::Sharing::None);
     }
 
     Result<void> release(UserCore first, std::uint32_t count) {
         if (auto legal = check_cores(Operation::ReleaseCores, first, count); !legal) return legal;
         return lease_->release(first, count);
+    }
+
+    Result<CoreSet> free_cores(UserCore first, std::uint32_t count) {
+        const auto legal = check_cores(Operation::ClaimCores, first, count);
+        if (!legal) return fail(legal.error());
+        return lease_->free_cores(first, count);
+    }
+
+    /// The port's clock.
+    [[nodiscard]] Nanoseconds now() { return port_.now(); }
+    /// Requires: no lock of this library is held.
+    void sleep(Nanoseconds duration) { port_.sleep(duration); }
+
+    /// The other processes that have the device open. Only an attached process may ask, so the
+    /// device is opened for the question where this object has not done so.
+    Result<std::vector<AttachedProcess>> attached(HostDeviceId device) {
+        constexpr auto operation = Operation::Query;
+        if (!usable()) return fail(barred(operation));
+        if (device.value() >= kMaxHostDevices) return fail(detail::no_device(operation, device));
+        const bool opened_before = fds_[device.value()] >= 0;
+        const auto fd = lease_->open_device(device);
+        if (!fd) return fail(fd.error());
+        auto found = detail::list_processes(port_, *fd);
+        if (!opened_before) (void)lease_->close_device(device); // the answer is good all the same
+        if (!found) return fail(on(device, found.error()));
+        return found;
     }
 
     /// Effects: attaches to the device; one that this object has open is only described again.
@@ -121,22 +155,11 @@ public:
     /// Effects: resets the cores of the mask (bit i is core i) and waits. Kills the work of whoever
     /// uses them: the driver does not ask who owns a core.
     Result<void> reset_cores(HostDeviceId device, std::uint32_t core_mask) {
-        constexpr auto operation = Operation::ResetCores;
-        const auto fd = opened(operation, device);
+        const auto fd = opened(Operation::ResetCores, device);
         if (!fd) return fail(fd.error());
-        uapi::DeviceReset reset{.nc_map = core_mask};
-        auto done = detail::request(port_, *fd, uapi::kNcReset, reset, operation);
+        auto done = detail::reset_cores(port_, *fd, core_mask);
         if (!done) return fail(on(device, done.error()));
-        uapi::DeviceReady ready{.request_id = reset.request_id};
-        do { // an interrupted wait is told in the structure
-            done = detail::request(port_, *fd, uapi::kNcResetReady, ready, operation);
-            if (!done) return fail(on(device, done.error()));
-        } while (ready.result == -EINTR);
-        if (ready.result == 0) return {};
-        return fail(on(device, {.status = Status::HwError,
-                                .operation = operation,
-                                .detail = Detail::DeviceFailedReset,
-                                .value = core_mask}));
+        return done;
     }
 
     Result<Chunk> allocate(HostDeviceId device, const ChunkRequest& ask) {
@@ -149,7 +172,7 @@ public:
         // Up to a page the driver aligns anyway, and for host memory it refuses any alignment.
         if (sent.alignment <= kPage) sent.alignment = Bytes{0};
         auto made = detail::send_chunk_request(port_, *fd, form_, sent);
-        if (!made) return fail(allocation_error(device, ask, made.error()));
+        if (!made) return fail(on(device, detail::allocation_error(*geometry_, ask, made.error())));
         Chunk chunk{.handle = ChunkHandle{made->handle},
                     .address = DeviceAddress{made->address},
                     .size = *whole_pages(ask.size),
@@ -259,16 +282,6 @@ private:
 
     static Error on_handle(HostDeviceId device, const Chunk& chunk, Error error) {
         if (error.detail == Detail::UnknownHandle) error.value = chunk.handle.value();
-        return on(device, error);
-    }
-
-    Error allocation_error(HostDeviceId device, const ChunkRequest& ask, Error error) const {
-        error.asked = ask.size.count();
-        error.core = static_cast<std::int32_t>(ask.core.value());
-        if (ask.location == MemoryLocation::Device) {
-            error.hbm = static_cast<std::int32_t>(ask.hbm);
-            error.limit = geometry_->hbm_size.count();
-        }
         return on(device, error);
     }
 

@@ -20,7 +20,8 @@ inline namespace v0 {
 struct PortIdentity {
     std::string_view kind;
     std::uint64_t instance = 0; ///< which kernel, where there are several of a kind
-    std::uint64_t process = 0;  ///< as whom, where that is not this process
+    /// As whom, where that is not this process: the low half is the process id the kernel knows.
+    std::uint64_t process = 0;
 
     friend constexpr bool operator==(const PortIdentity&, const PortIdentity&) = default;
 };

@@ -97,6 +97,9 @@ private:
         if (name == "value") return number(error_.value, out);
         if (name == "limit") return number(error_.limit, out);
         if (name == "count") return number(error_.asked, out);
+        if (name == "lnc") return number(error_.lnc, out);
+        if (name == "elsewhere") return number(error_.free, out);
+        if (name == "run") return number(error_.largest, out);
         if (name == "value_bytes") return bytes(error_.value, out);
         if (name == "limit_bytes") return bytes(error_.limit, out);
         if (name == "asked") return bytes(error_.asked, out);

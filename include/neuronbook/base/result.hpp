@@ -26,6 +26,7 @@ enum class Operation : std::uint8_t {
     OpenDevice,
     CheckCompatibility,
     ReadTopology,
+    ChooseCores,
     ClaimCores,
     ReleaseCores,
     ResetCores,
@@ -75,7 +76,23 @@ enum class Detail : std::uint8_t {
     NotRegistered,
     SelfCheckFailed,
     Duplicate,
-    NotHonouredYet,
+    MarkTaken,
+    // logical cores
+    LncNotInitialized,
+    LncSizeInvalid,
+    LncOnlyTwo,
+    LncConflict,
+    NotInLogicalCore,
+    SubgraphOutOfRange,
+    CoreStringSyntax,
+    CoreStringBackwards,
+    CoreStringNotRising,
+    CoreStringGap,
+    CoreCountSyntax,
+    CoresPastEnd,
+    MissingDevice,
+    LogicalCoresBusy,
+    NotEnoughCores,
     // memory
     ZeroSize,
     BadAlignment,
@@ -143,9 +160,10 @@ struct Error {
     std::int32_t hbm = kNone;
     std::uint64_t value = 0;   ///< the number that broke the rule
     std::uint64_t limit = 0;   ///< the rule's bound
-    std::uint64_t asked = 0;   ///< bytes asked
-    std::uint64_t free = 0;    ///< bytes free there
-    std::uint64_t largest = 0; ///< largest free block there, bytes
+    std::uint64_t asked = 0;   ///< bytes asked; cores asked
+    std::uint64_t free = 0;    ///< bytes free there; cores free elsewhere
+    std::uint64_t largest = 0; ///< largest free block there, bytes; longest run of free cores
+    std::uint32_t lnc = 0; ///< physical cores of a logical core, where logical cores are counted
     ShortText text{};
 };
 

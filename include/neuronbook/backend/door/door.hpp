@@ -55,6 +55,7 @@ struct Door {
     HostDeviceId misc_device; ///< marks are relative to this node
     std::array<Node, kMaxHostDevices> nodes{};
     std::array<std::uint16_t, uapi::kCoreSlots> claims{}; ///< leases that claim each user core
+    std::array<bool, uapi::kCoreSlots> lost{};            ///< claimed, but the mark is gone
     Door* next = nullptr;                                 ///< guarded by the registry
 };
 
@@ -107,6 +108,7 @@ public:
         open_.fetch_sub(1, std::memory_order_relaxed);
         // What the driver did not take back it may drop at any time from now on.
         door.claims.fill(0);
+        door.lost.fill(false);
         const bool closed = door.counted && LaneUsers::leave(LaneUsers::key_of(port), [&] {
                                 const std::lock_guard inner(door.mutex);
                                 close(door);

@@ -7,17 +7,22 @@
 
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "neuronbook/backend/door/door.hpp"
 #include "neuronbook/backend/ioctl/channel.hpp"
 #include "neuronbook/backend/ioctl/device_node.hpp"
+#include "neuronbook/backend/ioctl/mark_requests.hpp"
 #include "neuronbook/backend/uapi.hpp"
 #include "neuronbook/base/log.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 namespace detail {
+
+/// Whether a core that another lease of the process holds may be claimed, too.
+enum class Sharing : std::uint8_t { WithinProcess, None };
 
 /// Gives back, when it goes, exactly what it took: its claims, its nodes, its place in the door.
 /// The last lease closes the descriptors. In a forked child nothing is given back and nothing
@@ -66,7 +71,7 @@ public:
 
     ~DoorLease() {
         if (!door_ || !alive()) return;
-        logged(release(UserCore{0}, uapi::kCoreSlots));
+        logged(release(UserCore{0}, kMaxUserCores));
         for (std::uint32_t i = 0; i < kMaxHostDevices; ++i)
             if (nodes_[i]) logged(close_device(HostDeviceId{i}));
         registry_->leave(*door_, port_.identity(), [&](Door& door) {
@@ -120,22 +125,31 @@ public:
         big_maps_ = big_maps;
     }
 
-    /// Effects: marks [first, first + count), all or nothing. What another lease of this process
-    /// holds already is shared.
-    Result<void> claim(UserCore first, std::uint32_t count) {
+    /// Effects: marks [first, first + count), all or nothing. Errors: as check_marks(), and of the
+    /// marks: LOAD_NOT_ENOUGH_NC with CoresBusy.
+    Result<void> claim(UserCore first, std::uint32_t count, Sharing sharing) {
         const std::lock_guard lock(door_->mutex);
+        if (auto whole = check_marks(); !whole) return whole;
         const std::uint32_t end = first.value() + count;
-        Cores taken;
+        for (std::uint32_t i = first.value(); i < end && sharing == Sharing::None; ++i)
+            if (marked(i))
+                return fail({.status = Status::LoadNotEnoughNc,
+                             .operation = Operation::ClaimCores,
+                             .detail = Detail::CoresBusy,
+                             .value = first.value(),
+                             .asked = count});
+        CoreSet taken;
         for (std::uint32_t i = first.value(); i < end;) {
             std::uint32_t stop = i + 1;
-            if (door_->claims[i] == 0) {
-                while (stop < end && door_->claims[stop] == 0) ++stop;
-                if (auto marked = mark(i, stop); !marked) {
+            if (!marked(i)) {
+                while (stop < end && !marked(stop)) ++stop;
+                if (auto done = mark_cores(port_, lane(), i, stop); !done) {
                     logged(unmark(taken));
-                    return marked;
+                    return done;
                 }
             }
             for (; i < stop; ++i) {
+                door_->lost[i] = false;
                 if (cores_[i]) continue;
                 taken.set(i);
                 cores_.set(i);
@@ -145,17 +159,25 @@ public:
         return {};
     }
 
+    /// The cores of [first, first + count) that nobody has marked. Errors: as claim().
+    Result<CoreSet> free_cores(UserCore first, std::uint32_t count) {
+        const std::lock_guard lock(door_->mutex);
+        if (auto whole = check_marks(); !whole) return fail(whole.error());
+        CoreSet found;
+        auto done = add_free(port_, lane(), first.value(), first.value() + count, found);
+        if (!done) return fail(done.error());
+        return found;
+    }
+
     /// Effects: gives up [first, first + count), as far as this lease holds it.
     Result<void> release(UserCore first, std::uint32_t count) {
         const std::lock_guard lock(door_->mutex);
-        Cores given;
+        CoreSet given;
         for (std::uint32_t i = 0; i < count; ++i) given.set(first.value() + i);
         return unmark(given);
     }
 
 private:
-    using Cores = std::bitset<uapi::kCoreSlots>;
-
     DoorLease(P port, DoorRegistry* registry, Door* door)
         : port_(std::move(port)), registry_(registry), door_(door) {}
 
@@ -165,67 +187,85 @@ private:
                    static_cast<int>(result.error().os_error));
     }
 
-    /// Slot of the range map from which requests on the discovery lane count.
-    [[nodiscard]] std::uint32_t base() const noexcept {
-        return door_->misc_device.value() * cores_per_device_;
+    [[nodiscard]] MarkLane lane() const noexcept {
+        return {door_->misc_fd, door_->misc_device.value() * cores_per_device_, big_maps_};
     }
 
-    Result<void> mark(std::uint32_t begin, std::uint32_t end) {
-        if (!big_maps_) return mark(begin, end, uapi::CrwlNcMap{}, uapi::kCrwlNcRangeMark);
-        return mark(begin, end, uapi::CrwlNcMapExt{}, uapi::kCrwlNcRangeMarkExt0);
+    /// Whether the process has the mark of a core, as far as the book knows.
+    [[nodiscard]] bool marked(std::uint32_t core) const noexcept {
+        return door_->claims[core] != 0 && !door_->lost[core];
     }
 
-    template <class Range>
-    Result<void> mark(std::uint32_t begin, std::uint32_t end, Range range, std::uint32_t word) {
-        range.nc_count = end - begin;
-        range.start_nc_index = begin - base();
-        range.end_nc_index = end - base() - 1;
-        auto marked =
-            request(port_, door_->misc_fd, word, range, Operation::ClaimCores, CallKind::Mark);
-        if (marked) return marked;
-        Error error = marked.error();
-        error.value = begin;
-        error.asked = range.nc_count;
-        error.limit = range.max_nc_available;
-        return fail(error);
+    /// Effects: looks whether the process still has its marks, by one request for each run of
+    /// cores. When the program closed a descriptor of its own of the discovery lane, the kernel
+    /// dropped all of them: says so in the log and marks again. That they are gone shows as long as
+    /// one of them is still free. Errors: LOAD_NOT_ENOUGH_NC with MarkTaken (value: the core) when
+    /// another process was faster; later operations work again, and do not count that core as ours.
+    Result<void> check_marks() {
+        bool dropped = false;
+        for (std::uint32_t i = 0; i < kMaxUserCores && !dropped; ++i) {
+            const std::uint32_t begin = i;
+            while (i < kMaxUserCores && marked(i)) ++i;
+            if (i == begin) continue;
+            const auto longest = longest_free(port_, lane(), begin, i);
+            if (!longest) return fail(longest.error());
+            dropped = *longest != 0;
+        }
+        for (std::uint32_t i = 0; i < kMaxUserCores && dropped; ++i)
+            door_->lost[i] = door_->claims[i] != 0;
+        return mark_again(dropped);
+    }
+
+    /// Takes back first what may have been marked since, so that a busy core is surely another's.
+    Result<void> mark_again(bool dropped) {
+        CoreSet gone;
+        for (std::uint32_t i = 0; i < kMaxUserCores; ++i) gone.set(i, door_->lost[i]);
+        if (gone.none()) return {};
+        if (auto cleared = unmark_cores(port_, lane(), gone); !cleared) return cleared;
+        CoreRunText again;
+        std::optional<Error> taken;
+        for (std::uint32_t i = 0; i < kMaxUserCores; ++i) {
+            if (!gone[i]) continue;
+            const auto done = mark_cores(port_, lane(), i, i + 1);
+            if (!done && done.error().detail != Detail::CoresBusy) return done;
+            door_->lost[i] = !done;
+            if (done) again.add(i);
+            if (!done && dropped && !taken) taken = done.error();
+        }
+        if (!again.empty())
+            Log::write(LogLevel::Error,
+                       "the marks of cores %s were lost and are made again: the program closed a "
+                       "descriptor of /dev/neuron* that it had opened O_WRONLY itself",
+                       again.text());
+        if (!taken) return {};
+        taken->detail = Detail::MarkTaken;
+        return fail(*taken);
     }
 
     /// Gives up the cores of the set that this lease holds. A core whose mark the driver does not
     /// take back stays booked to the process, as it is in the kernel.
-    Result<void> unmark(const Cores& given) {
-        Cores last;
-        uapi::CrwlNcMapExt range{};
-        for (std::uint32_t i = 0; i < uapi::kCoreSlots; ++i) {
+    Result<void> unmark(const CoreSet& given) {
+        CoreSet last;
+        for (std::uint32_t i = 0; i < kMaxUserCores; ++i) {
             if (!given[i] || !cores_[i]) continue;
             cores_.reset(i);
             if (--door_->claims[i] != 0) continue;
+            door_->lost[i] = false;
             last.set(i);
-            const std::uint32_t bit = i - base();
-            range.bitmap[bit / 64] |= std::uint64_t{1} << (bit % 64);
         }
         if (last.none()) return {};
-        auto done = send_unmark(range);
+        auto done = unmark_cores(port_, lane(), last);
         if (done) return done;
-        for (std::uint32_t i = 0; i < uapi::kCoreSlots; ++i)
+        for (std::uint32_t i = 0; i < kMaxUserCores; ++i)
             if (last[i]) ++door_->claims[i];
         return done;
-    }
-
-    Result<void> send_unmark(uapi::CrwlNcMapExt& range) {
-        constexpr auto operation = Operation::ReleaseCores;
-        if (big_maps_)
-            return request(port_, door_->misc_fd, uapi::kCrwlNcRangeUnmarkExt0, range, operation,
-                           CallKind::Mark);
-        uapi::CrwlNcMap small{.bitmap = range.bitmap[0]};
-        return request(port_, door_->misc_fd, uapi::kCrwlNcRangeUnmark, small, operation,
-                       CallKind::Mark);
     }
 
     P port_;
     DoorRegistry* registry_;
     Door* door_;
     std::bitset<kMaxHostDevices> nodes_;
-    Cores cores_;
+    CoreSet cores_;
     std::uint32_t cores_per_device_ = 0;
     bool big_maps_ = true;
 };

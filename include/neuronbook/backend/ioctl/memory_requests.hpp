@@ -91,6 +91,18 @@ Result<std::vector<ChunkRecord>> list_chunks(P& port, int fd, std::uint32_t hbm)
     }
 }
 
+/// The refusal of an allocation, with what was asked and where.
+[[nodiscard]] inline Error allocation_error(const Geometry& geometry, const ChunkRequest& ask,
+                                            Error error) {
+    error.asked = ask.size.count();
+    error.core = static_cast<std::int32_t>(ask.core.value());
+    if (ask.location == MemoryLocation::Device) {
+        error.hbm = static_cast<std::int32_t>(ask.hbm);
+        error.limit = geometry.hbm_size.count();
+    }
+    return error;
+}
+
 } // namespace detail
 } // namespace v0
 } // namespace neuronbook

@@ -4,9 +4,10 @@
 // Owns: sentences, names of operations and of errno numbers. Does not own: how they are filled in
 // (describe.hpp). Layer: base.
 //
-// Notation. {name} is a field of the Error: text value limit count (asked, as a plain number)
-// errno device core hbm; as sizes: asked free largest value_bytes limit_bytes. {name|word} says
-// `word` where the field says nothing. [...] is left out if a field in it says nothing.
+// Notation. {name} is a field of the Error: text value limit count (asked, as a plain number) run
+// (largest, too) elsewhere (free, too) lnc errno device core hbm; as sizes: asked free largest
+// value_bytes limit_bytes. {name|word} says `word` where the field says nothing. [...] is left out
+// if a field in it says nothing.
 #pragma once
 
 #include <array>
@@ -83,7 +84,43 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
     {Detail::NotRegistered, "{text|device} {value} is not registered"},
     {Detail::SelfCheckFailed, "a self-check failed: {text|this is a bug} ({value})"},
     {Detail::Duplicate, "{text|number} {value} is there already"},
-    {Detail::NotHonouredYet, "{text|this} is not honoured yet"},
+    {Detail::MarkTaken,
+     "core {value} was this process's and is another's now: closing any descriptor of /dev/neuron* "
+     "that was opened O_WRONLY drops all marks of the process, and the program closed one of its "
+     "own; do not use the core any more"},
+    // logical cores
+    {Detail::LncNotInitialized, "lnc context has not been initialized yet"},
+    {Detail::LncSizeInvalid, "Logical core size ({value}) must be a power of two and less than or "
+                             "equal to {limit}[; {text}]"},
+    {Detail::LncOnlyTwo, "Only LNC Size of 2 is supported at this moment on this instance type. "
+                         "Requested LNC Size {value}[; {text}]"},
+    {Detail::LncConflict, "NEURON_RT_VIRTUAL_CORE_SIZE and NEURON_LOGICAL_NC_CONFIG disagree: "
+                          "{text}; set one of them, or both alike"},
+    {Detail::NotInLogicalCore,
+     "Failed to find physical core ND{device} NC{core} in logical core {value}"},
+    {Detail::SubgraphOutOfRange, "Invalid sg id {value} for LNC size {limit}"},
+    {Detail::CoreStringSyntax,
+     "'{text}' does not name cores: ids and ranges like 3-5 with commas between them and nothing "
+     "else are understood, this fails at character {value}"},
+    {Detail::CoreStringBackwards, "'{text}' has a range that runs backwards at character {value}: "
+                                  "the lower id comes first"},
+    {Detail::CoreStringNotRising, "'{text}' names a core again, or a lower one after a higher, at "
+                                  "character {value}: ids must be strictly increasing"},
+    {Detail::CoreStringGap,
+     "'{text}' leaves a gap before character {value}: the cores of a process "
+     "must be contiguous"},
+    {Detail::CoreCountSyntax, "'{text}' is not a number of cores: 0 for all, or a decimal number"},
+    {Detail::CoresPastEnd,
+     "'{text}' goes up to logical core {value}: ids must be below {limit} here[ (logical core size "
+     "{lnc})]"},
+    {Detail::MissingDevice, "'{text}' names cores of device {device}, which is not here: the cores "
+                            "of a process must be on devices that it sees"},
+    {Detail::LogicalCoresBusy,
+     "in use by another process: {count} requested from logical core {value} on, {limit} "
+     "available[, virtual core size {lnc}], {elsewhere} free elsewhere[; {text}]"},
+    {Detail::NotEnoughCores,
+     "not enough free cores: {count} logical cores in a row requested, {limit} available[, virtual "
+     "core size {lnc}], {run} of them in a row[; {text}]"},
     // memory
     {Detail::ZeroSize, "a size of 0 cannot be allocated"},
     {Detail::BadAlignment,
@@ -150,6 +187,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
         "open a device",
         "check compatibility",
         "read the topology",
+        "choose cores",
         "claim cores",
         "release cores",
         "reset cores",
