@@ -5,8 +5,8 @@
 // waiting for children here; whatever is not about a Neuron node or a file of the driver goes on to
 // the real call. A forked child is another process of the same kernel (server.hpp).
 // NDPROBE_INSTANCE, NDPROBE_DRIVER and NDPROBE_PRODUCT choose the machine,
-// NDPROBE_FAULTS=copies_hang what is wrong with it. With NDPROBE_NOTES set, what the kernel noted is
-// printed to stderr at the end.
+// NDPROBE_FAULTS=copies_hang what is wrong with it. With NDPROBE_NOTES set, what the kernel noted
+// is printed to stderr at the end.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

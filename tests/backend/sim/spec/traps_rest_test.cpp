@@ -176,8 +176,7 @@ TEST_CASE("30: size 0 is no size, and memory is not zero", "[sim][spec][traps]")
     }
 }
 
-TEST_CASE("30: a freed notification queue brings the next core reset down",
-          "[sim][spec][traps]") {
+TEST_CASE("30: a freed notification queue brings the next core reset down", "[sim][spec][traps]") {
     for (const auto& release : kReleases) {
         CAPTURE(release);
         const auto kernel = make_kernel(kV2, release);

@@ -96,8 +96,7 @@ TEST_CASE("the HBM and the region of an allocation stand where they stood under 
     }
 }
 
-TEST_CASE("a copy that never ends: EPERM up to 2.26, then ETIMEDOUT",
-          "[sim][spec][versions]") {
+TEST_CASE("a copy that never ends: EPERM up to 2.26, then ETIMEDOUT", "[sim][spec][versions]") {
     std::vector<char> buffer(4096);
     for (const auto& release : kReleases) {
         CAPTURE(release);
@@ -237,8 +236,7 @@ TEST_CASE("a datastore has 31 device counters in every release", "[sim][spec][ve
     CHECK(static_cast<int>(uapi::NdsNdCounter::AggNeffId) == 13);
 }
 
-TEST_CASE("a new datastore is 256 KiB of zeros, which its process signs",
-          "[sim][spec][versions]") {
+TEST_CASE("a new datastore is 256 KiB of zeros, which its process signs", "[sim][spec][versions]") {
     for (const auto& release : kReleases) {
         CAPTURE(release);
         const auto kernel = make_kernel(kV2, release);

@@ -155,8 +155,7 @@ TEST_CASE("an unreadable argument of the newer requests: bytes in 2.26, an errno
         CHECK(other.ask(word, nullptr) == -EFAULT);
 }
 
-TEST_CASE("what 2.25 brought is served: queues, power, metrics, batches",
-          "[sim][spec][versions]") {
+TEST_CASE("what 2.25 brought is served: queues, power, metrics, batches", "[sim][spec][versions]") {
     std::uint32_t word = 0x01020304;
     for (const std::string release : {k26, k30}) {
         CAPTURE(release);

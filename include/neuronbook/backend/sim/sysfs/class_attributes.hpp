@@ -23,17 +23,17 @@ namespace sim {
 }
 
 /// Whatever mode is set: the files have modes of their own.
-template <int kServers>
+template <int Servers>
 std::string read_node_id(State& state, const Place& place) {
     auto pod = state.pod;
     if (pod.platform() != Platform::Standard && pod.busy(place.now)) return "busy\n";
-    const auto mode = kServers == 4 ? uapi::UltraserverMode::X4 : mode_of_two(pod, place.now);
+    const auto mode = Servers == 4 ? uapi::UltraserverMode::X4 : mode_of_two(pod, place.now);
     return std::to_string(pod.view(mode, place.now).node) + "\n";
 }
-template <int kServers>
+template <int Servers>
 std::string read_server_id(State& state, const Place& place) {
     auto pod = state.pod;
-    const auto mode = kServers == 4 ? uapi::UltraserverMode::X4 : mode_of_two(pod, place.now);
+    const auto mode = Servers == 4 ? uapi::UltraserverMode::X4 : mode_of_two(pod, place.now);
     return hexadecimal(pod.view(mode, place.now).id) + "\n";
 }
 

@@ -17,16 +17,16 @@ inline namespace v0 {
 namespace sim {
 
 // The counter of a device that a place means.
-inline constexpr auto host_category = [](auto& device, const Place& place) -> auto& {
+inline constexpr auto kHostCategory = [](auto& device, const Place& place) -> auto& {
     return device.counters.host_category[place.item];
 };
-inline constexpr auto core_host = [](auto& device, const Place& place) -> auto& {
+inline constexpr auto kCoreHost = [](auto& device, const Place& place) -> auto& {
     return device.counters.core_host[place.core];
 };
-inline constexpr auto core_device = [](auto& device, const Place& place) -> auto& {
+inline constexpr auto kCoreDevice = [](auto& device, const Place& place) -> auto& {
     return device.counters.core_device[place.core];
 };
-inline constexpr auto core_category = [](auto& device, const Place& place) -> auto& {
+inline constexpr auto kCoreCategory = [](auto& device, const Place& place) -> auto& {
     return device.counters.core_category[place.core][place.item];
 };
 
@@ -35,15 +35,15 @@ inline constexpr auto core_category = [](auto& device, const Place& place) -> au
 }
 
 /// A decimal number and a line's end.
-template <auto kOf>
+template <auto Of>
 std::string read_counter(State& state, const Place& place) {
-    return line(value_of(kOf(state.devices[place.device], place), place.value));
+    return line(value_of(Of(state.devices[place.device], place), place.value));
 }
 
 /// Whatever is written, that one value becomes zero. Later frees take a total below it.
-template <auto kOf>
+template <auto Of>
 std::int64_t zero_counter(State& state, const Place& place, std::string_view) {
-    value_of(kOf(state.devices[place.device], place), place.value) = 0;
+    value_of(Of(state.devices[place.device], place), place.value) = 0;
     return 0;
 }
 

@@ -56,9 +56,9 @@ inline bool has_switch(const MachineSpec& m) {
 }
 inline bool has_modes(const MachineSpec& m) { return has_election(m) || has_switch(m); }
 
-template <auto kOf>
+template <auto Of>
 constexpr FileRow counters(std::string_view pattern) {
-    return {Root::Device, pattern, 0644, read_counter<kOf>, zero_counter<kOf>};
+    return {Root::Device, pattern, 0644, read_counter<Of>, zero_counter<Of>};
 }
 template <char Set>
 constexpr FileRow published_file(std::string_view pattern) {
@@ -104,7 +104,7 @@ inline constexpr auto kFiles = [] {
         text("info/architecture/arch_type", 0644, read_arch),
         text("info/architecture/instance_type", 0644, read_instance),
         text("info/architecture/device_name", 0644, read_device_name),
-        counters<host_category>("stats/memory_usage/host_mem/$h/$m"),
+        counters<kHostCategory>("stats/memory_usage/host_mem/$h/$m"),
         text("stats/hardware/sram_ecc_uncorrected", 0644, read_sram_errors),
         text("stats/hardware/mem_ecc_uncorrected", 0644, read_memory_errors),
         text("stats/hardware/mem_ecc_repairable_uncorrected", 0644, read_repairable_errors),
@@ -116,9 +116,9 @@ inline constexpr auto kFiles = [] {
         text("stats/hardware/health_status/hw_error_event", 0444, read_error_events, has_health),
         text("stats/power/utilization", 0644, read_power),
         text("stats/power/utilization_raw", 0644, read_power_raw, is_newest),
-        counters<core_host>("neuron_core$c/stats/memory_usage/host_mem/$m"),
-        counters<core_device>("neuron_core$c/stats/memory_usage/device_mem/$m"),
-        counters<core_category>("neuron_core$c/stats/memory_usage/device_mem/$d/$m"),
+        counters<kCoreHost>("neuron_core$c/stats/memory_usage/host_mem/$m"),
+        counters<kCoreDevice>("neuron_core$c/stats/memory_usage/device_mem/$m"),
+        counters<kCoreCategory>("neuron_core$c/stats/memory_usage/device_mem/$d/$m"),
         published_file<'s'>("neuron_core$c/stats/status/$s/$n"),
         published_file<'o'>("neuron_core$c/stats/other_info/$o/$n"),
         text("neuron_core$c/stats/tensor_engine/pe_cntrs", 0644, read_pe_counters),
