@@ -26,7 +26,7 @@ namespace sim {
                                                    std::uint32_t access, Nanoseconds now) {
     constexpr std::uint64_t kLook = 100'000'000;
     auto& opened = state.devices[device];
-    if (OpenFile{device, access & 3u, 0}.restricted()) return now;
+    if (is_restricted(access)) return now;
     if (opened.node_locked_until > now) return opened.node_locked_until;
     if (opened.resets.state() != DeviceState::Reset) return now;
     const auto end = opened.resets.end_of(ResetQueue::kDriver, reset_pace(opened, state.machine));

@@ -60,6 +60,11 @@ struct Serving {
         const auto device = node(state, ask.path);
         if (!device) return say(-ENOENT);
         settle_resets(state.devices[*device], state.machine, now);
+        if (!is_restricted(ask.access) && state.pod.holds_opens(now)) {
+            state.journal.crashes.add("open waits for a pod that is never complete: only a signal "
+                                      "ends it");
+            return say(-EINTR);
+        }
         const auto pause = pause_before_open(state, *device, ask.access, now);
         if (pause > now) return wait_until(pause);
         const auto on_exec = ask.close_on_exec ? OnExec::Close : OnExec::Keep;

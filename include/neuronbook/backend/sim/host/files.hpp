@@ -17,6 +17,11 @@ namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
+/// Whether access bits choose the free-access lane.
+[[nodiscard]] constexpr bool is_restricted(std::uint32_t access) noexcept {
+    return (access & 1u) != 0;
+}
+
 /// One open file of a device node.
 struct OpenFile {
     std::uint32_t device = 0;
@@ -24,7 +29,7 @@ struct OpenFile {
     std::int32_t pid = 0;     ///< who opened it
 
     /// On the free-access lane, where nobody is attached: write-only, or the odd mode 3.
-    [[nodiscard]] bool restricted() const { return (access & 1u) != 0; }
+    [[nodiscard]] bool restricted() const { return is_restricted(access); }
 };
 
 /// What exec() does to a descriptor.

@@ -39,7 +39,7 @@ public:
                      !reset_fails(machine)) {
         if (platform_ == Platform::Standard) return;
         if (platform_ != Platform::UltraServer) {
-            load_switched(machine.parameters());
+            load_switched(machine);
         } else if ((control_ & 1) != 0 || (reset_fails(machine) && release_ >= Release::V2_30_2)) {
             stage_ = Stage::Failure; // older drivers go on waiting for a device that failed
         } else if (all_reset_) {
@@ -56,6 +56,13 @@ public:
     }
     [[nodiscard]] bool busy(Nanoseconds now) {
         return stage(now) == Stage::Initial || stage_ == Stage::Running;
+    }
+
+    /// Whether an open waits for the pod. Only where a switch joins the servers; and there a pod
+    /// that is not complete when the driver has loaded never will be.
+    [[nodiscard]] bool holds_opens(Nanoseconds now) {
+        const bool switched = platform_ == Platform::Pds || platform_ == Platform::Max;
+        return switched && release_ >= Release::V2_30_2 && busy(now);
     }
 
     /// PodStatus::state. A failed election is never told from a server on its own.
@@ -154,8 +161,12 @@ private:
     static constexpr std::uint32_t bit(Mode mode) { return 1u << static_cast<std::uint32_t>(mode); }
 
     /// A switch and the firmware know the pod; nothing is elected.
-    void load_switched(const SimParameters& parameters) {
-        if (!all_reset_) return;
+    void load_switched(const MachineSpec& machine) {
+        if (!all_reset_) {
+            if (reset_fails(machine) && release_ >= Release::V2_30_2) stage_ = Stage::Failure;
+            return;
+        }
+        const auto& parameters = machine.parameters();
         stage_ = Stage::Success;
         const auto server = pod_.server.value_or(0);
         if (release_ < Release::V2_30_2) {
