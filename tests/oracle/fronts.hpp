@@ -101,6 +101,7 @@ public:
                          &file);
         if (reply.value < 0) return {nullptr, static_cast<int>(-reply.value)};
         if (file < 0) return {nullptr, EMFILE};
+        const auto told = reply.grant;
         reply.grant.file = file;
         const auto mapping = sim::map_here(reply.grant, request.shared);
         ::close(file);
@@ -108,7 +109,7 @@ public:
             ask({.what = Ask::Mapped,
                  .fd = fd,
                  .argument = reinterpret_cast<std::uint64_t>(mapping.address),
-                 .grant = reply.grant});
+                 .grant = told});
         return mapping;
     }
     void unmap(void* address, std::size_t length) override {

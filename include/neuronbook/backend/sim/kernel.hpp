@@ -85,6 +85,7 @@ public:
     std::int64_t write_file(std::string_view path, std::string_view text,
                             FileUser user = FileUser::Root) {
         const std::lock_guard lock(mutex_);
+        let_time_pass();
         return sim::write_text(state_, path, text, user);
     }
 
@@ -141,6 +142,7 @@ public:
     /// What is wrong with a device from now on. Nothing happens for a device that is not there.
     void set_faults(HostDeviceId device, const SimFaults& faults) {
         const std::lock_guard lock(mutex_);
+        let_time_pass(); // what ended before was as it was then
         if (device.value() < state_.devices.size()) state_.devices[device.value()].faults = faults;
     }
 

@@ -20,17 +20,31 @@ namespace neuronbook {
 inline namespace v0 {
 namespace sim {
 
+/// The driver looks at a reset this often.
+inline constexpr std::uint64_t kResetLook = 100'000'000;
+
+/// When to look again at a node that somebody else's last close keeps locked while its reset runs;
+/// `now` when it is not.
+[[nodiscard]] inline Nanoseconds pause_for_node(const Device& device, const MachineSpec& machine,
+                                                std::int32_t pid, Nanoseconds now) {
+    const auto by = device.node_locked_by;
+    if (by == 0 || by == pid || device.resets.outcome(by) != ResetQueue::Outcome::Pending)
+        return now;
+    return std::min(device.resets.end_of(by, reset_pace(device, machine)),
+                    Nanoseconds{now.count + kResetLook});
+}
+
 /// When an open may go on: while the driver itself resets the device, it is held up, as it is
 /// behind a last close that waits for a reset. The free-access lane never is.
 [[nodiscard]] inline Nanoseconds pause_before_open(State& state, std::uint32_t device,
                                                    std::uint32_t access, Nanoseconds now) {
-    constexpr std::uint64_t kLook = 100'000'000;
     auto& opened = state.devices[device];
     if (is_restricted(access)) return now;
-    if (opened.node_locked_until > now) return opened.node_locked_until;
+    if (const auto locked = pause_for_node(opened, state.machine, 0, now); locked > now)
+        return locked;
     if (opened.resets.state() != DeviceState::Reset) return now;
     const auto end = opened.resets.end_of(ResetQueue::kDriver, reset_pace(opened, state.machine));
-    return std::min(end, Nanoseconds{now.count + kLook});
+    return std::min(end, Nanoseconds{now.count + kResetLook});
 }
 
 /// A file number; -EINVAL when the device's reset has failed, -EBUSY when 16 other processes are
@@ -48,19 +62,23 @@ inline std::int64_t open_file(State& state, std::uint32_t device, std::uint32_t 
 }
 
 /// When a flush may go on: the last close of a process waits for its reset, with the node locked,
-/// and then sleeps.
+/// and then sleeps. `again`: it was told to wait before.
 [[nodiscard]] inline Nanoseconds pause_before_flush(State& state, const OpenFile& file,
-                                                    const Caller& caller, Nanoseconds now) {
+                                                    const Caller& caller, Nanoseconds now,
+                                                    bool again) {
     constexpr std::uint64_t kSleep = 10'000'000;
     auto& device = state.devices[file.device];
-    const auto slot = file.restricted() ? AttachSlots::kNone : device.slots.find(caller.pid);
+    if (file.restricted()) return now;
+    if (const auto locked = pause_for_node(device, state.machine, caller.pid, now); locked > now)
+        return locked;
+    const auto slot = device.slots.find(caller.pid);
     if (slot == AttachSlots::kNone || device.slots[slot].open_count > 1) return now;
-    auto start = now;
     if (device.resets.outcome(caller.pid) == ResetQueue::Outcome::Pending) {
-        start = device.resets.end_of(caller.pid, reset_pace(device, state.machine));
-        device.node_locked_until = std::max(device.node_locked_until, start);
+        device.node_locked_by = caller.pid;
+        const auto end = device.resets.end_of(caller.pid, reset_pace(device, state.machine));
+        return Nanoseconds{end.count + kSleep};
     }
-    return Nanoseconds{start.count + kSleep};
+    return again ? now : Nanoseconds{now.count + kSleep};
 }
 
 /// Whether a process has a slot on any device.
@@ -85,11 +103,9 @@ inline void flush_file(State& state, const OpenFile& file, const Caller& caller)
         --device.slots[slot].open_count;
         return;
     }
-    if (state.machine.parameters().dma_teardown_on_exit != 0 ||
-        !state.machine.at_least(Release::V2_26_5))
+    if (state.parameters.dma_teardown_on_exit != 0 || !state.machine.at_least(Release::V2_26_5))
         device.dma.tear_down(device.engines, caller.pid);
-    if (device.resets.outcome(caller.pid) == ResetQueue::Outcome::Pending)
-        device.node_locked_until = {}; // who waited for it was killed
+    if (device.node_locked_by == caller.pid) device.node_locked_by = 0;
     device.resets.forget(caller.pid);
     device.locks.drop(caller.pid);
     give_back_datastore(device, state.machine, caller.pid);

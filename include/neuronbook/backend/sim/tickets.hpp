@@ -21,7 +21,8 @@ namespace sim {
 
 /// A ticket is good for its process and its request alone. It goes with either's end; and as nobody
 /// says when a caller has given up, at most kMost are kept: then the oldest goes, and its caller,
-/// should it come, begins again. Not thread-safe.
+/// should it come, begins again. With the last close of a file what waits for something of it ends,
+/// -EBADF; on the real kernel a request keeps its file until it is answered. Not thread-safe.
 class Tickets {
 public:
     static constexpr std::size_t kMost = 1024;

@@ -136,3 +136,12 @@ TEST_CASE("a core reset is collected once and memory survives it", "[sim][reset]
     CHECK(process.free(handle) == 0);
     CHECK(process.ask(uapi::kNcReset, reset) == 0);
 }
+
+TEST_CASE("a mark without an argument is answered like any bad range since 2.29", "[sim][marks]") {
+    const auto older = make_kernel();
+    CHECK(Process(*older).ask(uapi::kCrwlNcRangeMarkExt0, nullptr) == 80);
+    const auto newer = make_kernel("trn1.2xlarge", "2.30.2");
+    Process process(*newer);
+    CHECK(process.ask(uapi::kCrwlNcRangeMarkExt0, nullptr) == -ENXIO);
+    CHECK(process.ask(uapi::kCrwlNcRangeUnmarkExt0, nullptr) == -EFAULT);
+}

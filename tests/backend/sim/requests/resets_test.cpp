@@ -236,7 +236,7 @@ TEST_CASE("a last close waits for the process's reset, and others for that close
     CHECK(close.until.count == 120 * kSecond + 10'000'000);
     const auto open = kernel->submit({2, false}, {OpenRequest{"/dev/neuron0", 2}}, memory, {1});
     REQUIRE(open.waits);
-    CHECK(open.until.count == 120 * kSecond);
+    CHECK(open.until.count == kTenth + 1); // it looks again that often
     kernel->end_process(1); // killed: nobody holds the node any more
     CHECK(Resetter(*kernel, 2).fd > 0);
     CHECK(kernel->now().count == 0);

@@ -72,7 +72,7 @@ public:
     PublishedCounters published; ///< of datastores that were given back; up to 2.28
     Registers registers;
     Scrubs scrubs;
-    Nanoseconds node_locked_until{}; ///< a last close that waits for a reset keeps the node locked
+    std::int32_t node_locked_by = 0; ///< whose last close waits for a reset, with the node locked
     PowerState power;
     std::uint32_t open_files = 0;
 

@@ -39,6 +39,7 @@ public:
     struct Finished {
         std::uint32_t cores = 0;
         bool failed = false;
+        std::uint32_t next = 0; ///< cores of what has begun since
     };
 
     /// The reset at load has begun and will end at `pace`, from when somebody first asks on.
@@ -48,11 +49,12 @@ public:
         running_ = Running{{{kDriver, cores}}, {}};
     }
 
-    /// Requires: outcome(pid) is Unknown.
-    void add(std::int32_t pid, std::uint32_t cores, Nanoseconds now) {
+    /// The cores of what begins now; none when something runs already. Requires: outcome(pid) is
+    /// Unknown.
+    std::uint32_t add(std::int32_t pid, std::uint32_t cores, Nanoseconds now) {
         if (pid == kDriver) state_ = DeviceState::Reset;
         waiting_.push_back({pid, cores});
-        if (!running_) begin(now);
+        return running_ ? 0 : begin(now);
     }
 
     /// Lets time pass up to `now`: the next reset that has ended by then, if any. `pace` is that of
@@ -73,7 +75,7 @@ public:
         running_.reset();
         at_load_.reset();
         last_end_ = end;
-        if (!waiting_.empty()) begin(end);
+        if (!waiting_.empty()) finished.next = begin(end);
         return finished;
     }
 
@@ -130,11 +132,15 @@ private:
         std::optional<Nanoseconds> start{}; ///< none: from the next look on
     };
 
-    void begin(Nanoseconds start) {
+    /// The cores it is about.
+    std::uint32_t begin(Nanoseconds start) {
         const bool alone = waiting_.front().pid == kDriver;
         const auto end = alone ? waiting_.begin() + 1 : waiting_.end();
         running_ = Running{{waiting_.begin(), end}, start};
         waiting_.erase(waiting_.begin(), end);
+        std::uint32_t cores = 0;
+        for (const auto& request : running_->requests) cores |= request.cores;
+        return cores;
     }
 
     [[nodiscard]] ResetPace of_running(const ResetPace& pace) const {

@@ -48,9 +48,22 @@ inline void load_device(Device& device, const MachineSpec& machine) {
     if (pace.fails && !device.faults.gone) device.resets.begin_load(kWholeDevice, pace);
 }
 
+/// Takes what copies go through: from 2.25 to 2.29 only the queues that were given out, before and
+/// after all rings of the cores.
+inline void free_rings(Device& device, const MachineSpec& machine, std::uint32_t map) {
+    for (std::uint32_t core = 0; core < machine.cores(); ++core) {
+        if (!is_in(map, core)) continue;
+        if (machine.release() == Release::V2_26_5)
+            device.engines.drop_extra(device, core);
+        else
+            device.without_rings |= 1u << core;
+    }
+}
+
 /// Lets time pass: ends the resets that are over by `now`. Their cores get new rings, or keep none.
 inline void settle_resets(Device& device, const MachineSpec& machine, Nanoseconds now) {
     const auto pace = reset_pace(device, machine);
+    const bool late = machine.at_least(Release::V2_30_2); // the thread takes rings when it begins
     while (const auto ended = device.resets.settle(now, pace)) {
         for (std::uint32_t core = 0; core < machine.cores(); ++core) {
             // a failure counts for every core, whichever were to be reset
@@ -60,6 +73,10 @@ inline void settle_resets(Device& device, const MachineSpec& machine, Nanosecond
             device.reset_rings(core);
             device.without_rings &= ~(1u << core);
         }
+        if (!ended->failed && ended->cores == kWholeDevice && late &&
+            !machine.is(Architecture::Sunda))
+            device.power.profile = 0;
+        if (late) free_rings(device, machine, ended->next);
     }
 }
 
@@ -100,7 +117,8 @@ inline void begin_reset(Device& device, const MachineSpec& machine, Journal& jou
         drop_queues(device, machine, journal, core, by);
         ++device.reset_requests[core];
     }
-    device.resets.add(pid, map, now);
+    const auto begun = device.resets.add(pid, map, now);
+    if (machine.at_least(Release::V2_30_2)) free_rings(device, machine, begun);
 }
 
 /// What a write to the device's `reset` file does: nothing while anybody has the node open.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,6 +57,11 @@ public:
         return name == names_.end() ? nullptr : &files_.at(name->second.first).file;
     }
 
+    /// The same for a process that may have closed its descriptor while others keep theirs.
+    [[nodiscard]] const OpenFile* find(std::int32_t pid, std::int64_t number) const {
+        return closed_.contains({pid, number}) ? nullptr : find(number);
+    }
+
     [[nodiscard]] bool holds(std::int32_t pid, std::int64_t number) const {
         return held_.contains({pid, number});
     }
@@ -89,7 +95,10 @@ public:
         held_.erase({pid, number});
         auto& name = names_.at(number);
         const bool last = --files_.at(name.first).references == 0;
-        if (--name.holders == 0 && !last) names_.erase(number);
+        if (--name.holders == 0 && !last)
+            names_.erase(number);
+        else if (!last)
+            closed_.insert({pid, number});
         return last;
     }
 
@@ -101,6 +110,8 @@ public:
         for (const auto name : names) names_.erase(name);
         std::erase_if(held_,
                       [this](const auto& entry) { return !names_.contains(entry.first.second); });
+        std::erase_if(closed_,
+                      [this](const auto& entry) { return !names_.contains(entry.second); });
         return names;
     }
 
@@ -139,6 +150,7 @@ private:
     std::unordered_map<std::int64_t, Entry> files_; ///< by first number
     std::unordered_map<std::int64_t, Name> names_;
     std::map<std::pair<std::int32_t, std::int64_t>, OnExec> held_;
+    std::set<std::pair<std::int32_t, std::int64_t>> closed_; ///< by who, while others hold it
     std::int64_t next_ = kFirst;
 };
 

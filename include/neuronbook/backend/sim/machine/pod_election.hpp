@@ -58,8 +58,8 @@ public:
         return stage(now) == Stage::Initial || stage_ == Stage::Running;
     }
 
-    /// Whether an open waits for the pod. Only where a switch joins the servers; and there a pod
-    /// that is not complete when the driver has loaded never will be.
+    /// Whether an open waits for the pod, which it does only where a switch joins the servers. A
+    /// pod that is not complete when the driver has loaded stays so until it is given up.
     [[nodiscard]] bool holds_opens(Nanoseconds now) {
         const bool switched = platform_ == Platform::Pds || platform_ == Platform::Max;
         return switched && release_ >= Release::V2_30_2 && busy(now);

@@ -25,6 +25,7 @@ namespace sim {
 template <class Map>
 std::int64_t mark_cores(Call& call) {
     Map map;
+    if (call.argument == 0 && call.machine().at_least(Release::V2_30_2)) return -ENXIO;
     if (const auto answer = call.copy_in(map)) return answer;
     const auto base = first_slot(call);
     const auto first = std::uint64_t{map.start_nc_index} + base;

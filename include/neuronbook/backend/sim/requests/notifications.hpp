@@ -32,17 +32,15 @@ struct QueueAsk {
 /// errno.
 inline std::int64_t check_queue(const MachineSpec& machine, QueueAsk& ask, std::uint32_t type) {
     constexpr std::uint32_t kEngines = 16;
-    const auto owners = ask.key.device == uapi::NqDeviceType::NeuronCore
-                            ? machine.cores()
-                            : machine.geometry().top_sps;
+    const bool of_core = ask.key.device == uapi::NqDeviceType::NeuronCore;
     const bool fewer = machine.at_least(Release::V2_30_2) && !machine.is(Architecture::Sunda);
     const std::uint32_t most = fewer ? 80 : 96;
-    if (ask.key.device != uapi::NqDeviceType::NeuronCore &&
-        ask.key.device != uapi::NqDeviceType::Topsp)
-        return -ENOSYS;
+    if (!of_core && ask.key.device != uapi::NqDeviceType::Topsp) return -ENOSYS;
     if ((ask.size & (ask.size - 1)) != 0) return -EINVAL; // 0 passes, and finds no memory
     ask.key.owner &= 0xFFu;
-    if (ask.key.owner >= owners) return -EINVAL;
+    const bool there =
+        of_core ? machine.has_core(ask.key.owner) : ask.key.owner < machine.geometry().top_sps;
+    if (!there) return -EINVAL;
     ask.key.number = (type * kEngines + (ask.key.number & 0xFFu)) & 0xFFu;
     return ask.key.number < most ? 0 : -EINVAL;
 }

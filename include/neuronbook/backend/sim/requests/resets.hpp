@@ -26,16 +26,10 @@ inline std::int64_t wait_for_reset(Call& call, std::int32_t pid) {
     return Call::kWaits;
 }
 
-/// Takes what copies go through: from 2.25 to 2.29 only the queues that were given out, before and
-/// after all rings of the cores.
-inline void free_rings(Device& device, const MachineSpec& machine, std::uint32_t map) {
-    for (std::uint32_t core = 0; core < machine.cores(); ++core) {
-        if (!is_in(map, core)) continue;
-        if (machine.release() == Release::V2_26_5)
-            device.engines.drop_extra(device, core);
-        else
-            device.without_rings |= 1u << core;
-    }
+/// The module parameter as its file shows it now; emulated Trn3 never resets anything.
+[[nodiscard]] inline bool is_without_resets(const State& state) {
+    const bool never = state.machine.emulated() && state.machine.is(Architecture::Mariana);
+    return never || state.parameters.no_reset != 0;
 }
 
 /// What both forms do. 0, or 1 when this process has a reset that it did not collect; up to 2.26
@@ -43,7 +37,7 @@ inline void free_rings(Device& device, const MachineSpec& machine, std::uint32_t
 inline std::int64_t ask_for_reset(Call& call, std::uint32_t map) {
     auto& device = call.device;
     const auto& machine = call.machine();
-    if (machine.no_reset()) {
+    if (is_without_resets(call.state)) {
         const bool all = !machine.at_least(Release::V2_30_2);
         for (std::uint32_t core = 0; core < machine.cores(); ++core)
             if (all || is_in(map, core)) device.reset_rings(core);
@@ -58,7 +52,6 @@ inline std::int64_t ask_for_reset(Call& call, std::uint32_t map) {
         call.until = Nanoseconds{call.now.count + queues * kHalt};
         return Call::kWaits;
     }
-    if (machine.at_least(Release::V2_30_2)) free_rings(device, machine, map);
     begin_reset(device, machine, call.state.journal, pid, map, call.slot(), call.now);
     return 0;
 }
@@ -81,7 +74,7 @@ inline std::int64_t nc_reset_ready(Call& call) {
     // the driver's own are in the same list, under a number that reads as this one
     const auto outcome = call.device.resets.outcome(pid);
     if (outcome == ResetQueue::Outcome::Pending) return wait_for_reset(call, pid);
-    const bool good = call.machine().no_reset() || outcome == ResetQueue::Outcome::Done;
+    const bool good = is_without_resets(call.state) || outcome == ResetQueue::Outcome::Done;
     ask.result = good ? 0 : 1;
     call.device.resets.forget(pid);
     return call.copy_out(ask);

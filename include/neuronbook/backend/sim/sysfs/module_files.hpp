@@ -29,7 +29,8 @@ namespace sim {
     return line(state.parameters.*kParameters[place.item].value);
 }
 
-/// Most parameters only matter while the module loads; two are looked at whenever they are needed.
+/// Most parameters only matter while the module loads. The limit of the small pool, no_reset and
+/// dma_teardown_on_exit are looked at whenever they are needed.
 inline std::int64_t write_parameter(State& state, const Place& place, std::string_view text) {
     const auto& row = kParameters[place.item];
     const auto value = parameter_value(text);
