@@ -75,7 +75,11 @@ inline std::int64_t scrub_start(Call& call) {
     }
     const auto& hbm = device.hbms()[ask.hbm_index];
     const auto base = hbm.base() + kCarveOut.count();
-    if (!engines_hang(device)) device.memory.fill(base, hbm.end() - base, ask.init_val);
+    if (engines_hang(device)) return 0;
+    device.memory.fill(base, hbm.end() - base, ask.init_val);
+    // what programs have mapped already must show it before they touch it
+    call.state.mappings.for_each_area(
+        device.index(), [&](auto offset, auto length) { device.memory.settle(offset, length); });
     return 0;
 }
 
@@ -84,7 +88,7 @@ inline std::int64_t scrub_start(Call& call) {
 [[nodiscard]] inline Nanoseconds scrub_patience(const MachineSpec& machine) {
     constexpr std::uint64_t kPiece64 = 65536;
     constexpr std::uint64_t kShare = 200;
-    const auto pieces = machine.geometry().hbm_size.count() / kScrubEngines / kPiece64;
+    const auto pieces = machine.hbm_size() / kScrubEngines / kPiece64;
     const std::uint64_t tries = machine.is(Architecture::Sunda)      ? 400
                                 : machine.at_least(Release::V2_30_2) ? 800
                                                                      : 200;
