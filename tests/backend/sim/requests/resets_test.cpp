@@ -237,7 +237,7 @@ TEST_CASE("a last close waits for the process's reset, and others for that close
     const auto open = kernel->submit({2, false}, {OpenRequest{"/dev/neuron0", 2}}, memory, {1});
     REQUIRE(open.waits);
     CHECK(open.until.count == kTenth + 1); // it looks again that often
-    kernel->end_process(1); // killed: nobody holds the node any more
+    kernel->end_process(1);                // killed: nobody holds the node any more
     CHECK(Resetter(*kernel, 2).fd > 0);
     CHECK(kernel->now().count == 0);
     CHECK(Resetter(*kernel, 2).ready(1) == 1);
