@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <tuple>
 #include <vector>
 
 #include "backend/sim/fixture.hpp"
@@ -106,6 +107,34 @@ TEST_CASE("after a scrub memory is touched as far as a copy comes, not as far as
     CHECK(one.copy_out(chunk, nothing, kSize) == 65536);
     CHECK(resident() < before + kSize / 4);
     CHECK(one.word(chunk, kSize - 4) == 1);
+}
+
+TEST_CASE("a scrub sets up queue 0 of its engines", "[sim][scrub]") {
+    for (const auto& [instance, length, its, others] :
+         {std::tuple{"trn1.2xlarge", 32768u, 31u, 15u},
+          std::tuple{"trn2.3xlarge", 32768u, 63u, 31u},
+          std::tuple{"trn2.3xlarge", 32768u, 36u, 35u},
+          std::tuple{"trn3pd98.3xlarge", 65536u, 52u, 48u}}) {
+        const auto kernel = make_kernel(instance);
+        Scrubber one(*kernel, 1);
+        Scrubber two(*kernel, 2);
+        const auto state = [&](std::uint32_t engine) {
+            uapi::DmaQueueState transmit{}, receive{};
+            uapi::DmaQueueGetState form{engine, 0, &transmit, &receive};
+            CHECK(two.ask(uapi::kDmaQueueGetState, form) == 0);
+            CHECK(transmit.length == receive.length);
+            return transmit;
+        };
+        CHECK(one.start(1, 1) == 0);
+        CHECK(state(its).length == length);
+        CHECK(state(others).length == 0);
+        const auto base = state(its).base_addr;
+        CHECK(base != 0);
+        CHECK(one.wait(1) == 0);
+        CHECK(state(its).base_addr == base); // of memory that is somebody else's now
+        CHECK(one.port.close(one.fd) == 0);
+        CHECK(state(its).length == 64); // the queues were its process's
+    }
 }
 
 TEST_CASE("while it runs a scrub holds host memory of its process", "[sim][scrub]") {

@@ -115,7 +115,7 @@ inline void use_queue(Call& call, const CopyQueue& queue) {
     }
     if (lost) return timed_out(call);
     if (queue.use != QueueUse::None) return 0;
-    call.state.journal.crashes.add("copy through a ring that a reset freed");
+    call.state.journal.crashes.add("copy through a ring that is not there");
     if (outwaited(call)) return timed_out(call);
     call.progress.lost = true;
     return wait_until(call, given_up(call, call.now, pieces, waited));
