@@ -87,6 +87,20 @@ TEST_CASE("a mapping is real memory and may outlive the kernel", "[sim][port]") 
     CHECK(port.unmap(mapping.address, Bytes{4096}) == 0);
 }
 
+TEST_CASE("a mapping is moved by whole pages, whatever was said", "[sim][port]") {
+    const auto kernel = make_kernel();
+    Process process(*kernel);
+    const auto handle = process.allocate(8192);
+    const auto mapping = process.port.map(process.fd, Bytes{8192}, true, process.pa(handle));
+    REQUIRE(mapping.error == 0);
+    auto* to = ::mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const auto moved = process.port.move(mapping.address, Bytes{8000}, to);
+    REQUIRE(moved.error == 0);
+    uapi::GetVaPlacement where{reinterpret_cast<std::uint64_t>(mapping.address), 0, 0};
+    CHECK(process.ask(uapi::kGetVaPlacement, where) == -ENXIO); // the record went with it
+    process.port.unmap(moved.address, Bytes{8192});
+}
+
 TEST_CASE("a child of fork has nothing where its parent mapped", "[sim][port]") {
     const auto kernel = make_kernel();
     Process process(*kernel);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -73,6 +74,32 @@ TEST_CASE("a long copy crosses many pages", "[sim][user_memory]") {
     const auto size = from.size() - 5;
     CHECK(memory.read(to.data(), address(from.data() + 5), size) == size);
     CHECK(std::memcmp(to.data(), from.data() + 5, size) == 0);
+}
+
+TEST_CASE("another process's memory is its own in pieces of many pages too", "[sim][user_memory]") {
+    std::vector<char> bytes(20000, 'c');
+    int ready[2], gate[2];
+    REQUIRE((::pipe(ready) == 0 && ::pipe(gate) == 0));
+    const auto child = ::fork();
+    char byte = 0;
+    if (child == 0) {
+        const bool told = ::write(ready[1], "r", 1) == 1 && ::read(gate[0], &byte, 1) == 1;
+        ::_exit(told && bytes.front() == 'W' && bytes.back() == 'W' ? 0 : 1);
+    }
+    CHECK(::read(ready[0], &byte, 1) == 1);
+    std::fill(bytes.begin(), bytes.end(), 'p');
+    neuronbook::ProcessMemory memory(child);
+    std::vector<char> seen(bytes.size());
+    CHECK(memory.read(seen.data(), address(bytes.data()), seen.size()) == seen.size());
+    CHECK((seen.front() == 'c' && seen.back() == 'c'));
+    std::fill(seen.begin(), seen.end(), 'W');
+    CHECK(memory.write(address(bytes.data()), seen.data(), seen.size()) == seen.size());
+    CHECK((bytes.front() == 'p' && bytes.back() == 'p'));
+    CHECK(::write(gate[1], "x", 1) == 1);
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+    for (const int end : {ready[0], ready[1], gate[0], gate[1]}) ::close(end);
 }
 
 TEST_CASE("another process's memory is reached by its number, a dead one's is not",

@@ -58,13 +58,15 @@ public:
         const auto* ticket = tickets_.find(caller, request);
         if (ticket != nullptr && now < ticket->until)
             return sim::wait_until(ticket->until, request.ticket);
-        const sim::Resumed resumed{ticket != nullptr, ticket != nullptr ? ticket->since : now};
+        sim::Resumed resumed{false, now};
+        if (ticket != nullptr) resumed = {true, ticket->since, ticket->progress};
         if (resumed.again) tickets_.drop(request.ticket);
         state_.now = std::max(state_.now, now);
         auto answer =
             std::visit(sim::Serving{state_, tickets_, caller, user, now, resumed}, request.what);
         if (answer.waits)
-            answer.ticket = tickets_.give(caller, request, {answer.until, resumed.since});
+            answer.ticket =
+                tickets_.give(caller, request, {answer.until, resumed.since, resumed.progress});
         return answer;
     }
 

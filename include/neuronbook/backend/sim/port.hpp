@@ -145,7 +145,8 @@ public:
         void* moved =
             ::mremap(address, length.count(), length.count(), MREMAP_MAYMOVE | MREMAP_FIXED, to);
         if (moved == MAP_FAILED) return {nullptr, errno};
-        call(MoveRequest{reinterpret_cast<std::uint64_t>(address), length,
+        const auto pages = whole_pages(length); // mremap() rounds as well, so there are some
+        call(MoveRequest{reinterpret_cast<std::uint64_t>(address), pages ? *pages : length,
                          reinterpret_cast<std::uint64_t>(to)});
         return {moved, 0};
     }

@@ -149,10 +149,20 @@ struct Answer {
 
 namespace sim {
 
-/// Whether a request comes back from a wait, and when it came first.
+/// How far a request got before it waited, as its handler says.
+struct Progress {
+    std::uint64_t done = 0; ///< parts that are not to be done again
+    bool outwaited = false; ///< it waited as long as the driver does for an engine that never ends
+    bool lost = false;      ///< it did so because its ring was gone, whatever is there now
+
+    friend bool operator==(const Progress&, const Progress&) = default;
+};
+
+/// Whether a request comes back from a wait, when it came first, how far it got.
 struct Resumed {
     bool again = false;
     Nanoseconds since{};
+    Progress progress{};
 };
 
 } // namespace sim

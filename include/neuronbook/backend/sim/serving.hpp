@@ -54,7 +54,7 @@ struct Serving {
     const Caller& caller;
     UserMemory& user;
     Nanoseconds now;
-    Resumed resumed;
+    Resumed& resumed; ///< its progress is what the handler leaves
 
     Answer operator()(const OpenRequest& ask) const {
         const auto device = node(state, ask.path);
@@ -87,11 +87,13 @@ struct Serving {
         if (service->attached == Attached::Required &&
             device.slots.find(caller.pid) == AttachSlots::kNone)
             return say(-EACCES);
-        Call call{state,    device,       *file, caller,        user,
-                  ask.word, ask.argument, now,   resumed.again, resumed.since};
+        Call call{state,         device,        *file,           caller,
+                  user,          ask.word,      ask.argument,    now,
+                  resumed.again, resumed.since, resumed.progress};
         pump_completions(device, now); // before, since a queue may be waiting for room
         const auto value = service->serve(call);
         pump_completions(device, now);
+        resumed.progress = call.progress;
         return value == Call::kWaits ? wait_until(call.until) : say(value);
     }
 

@@ -31,6 +31,7 @@ public:
     struct Times {
         Nanoseconds until{}; ///< it may go on then
         Nanoseconds since{}; ///< when it came first
+        Progress progress{};
     };
 
     std::uint64_t give(const Caller& caller, const Request& request, const Times& times) {

@@ -141,8 +141,8 @@ protected:
         while (done < size) {
             const iovec local{near + done, std::min(size - done, kMost)};
             const iovec remote{reinterpret_cast<void*>(far + done), local.iov_len};
-            const auto moved = Write ? ::process_vm_writev(::getpid(), &local, 1, &remote, 1, 0)
-                                     : ::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0);
+            const auto moved = Write ? ::process_vm_writev(pid_, &local, 1, &remote, 1, 0)
+                                     : ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
             if (moved != static_cast<ssize_t>(local.iov_len)) return done;
             done += local.iov_len;
         }

@@ -15,14 +15,10 @@ TEST_CASE("pins of a process share no byte, though they may share a page", "[sim
     CHECK_FALSE(pins.pin(1, 0, ~std::uint64_t{0}));
     CHECK(pins.pin(1, 0xfff, 1));
     CHECK(pins.pin(2, 0x1000, 0x1000)); // another process
-    CHECK(pins.covers(1, 0x1200, 0x600));
-    CHECK_FALSE(pins.covers(1, 0x1200, 0x700)); // not in one of them
-    CHECK_FALSE(pins.covers(3, 0x1200, 1));
     CHECK_FALSE(pins.unpin(1, 0x1001));
     CHECK(pins.unpin(1, 0x1000));
     CHECK_FALSE(pins.unpin(1, 0x1000));
     CHECK(pins.count() == 3);
     pins.drop_process(1);
     CHECK(pins.count() == 1);
-    CHECK(pins.covers(2, 0x1fff, 1));
 }

@@ -36,6 +36,13 @@ TEST_CASE("when the host is short of large pieces the reserved pools still have 
     CHECK_FALSE(arena.take(2 * kMiB + 4096, 32 * kKiB, 1).has_value());
 }
 
+TEST_CASE("a piece larger than all memory is not there, however it counts in pages",
+          "[sim][host_arena]") {
+    HostArena arena(kBase, 1024 * kMiB);
+    for (const auto size : {1025 * kMiB, kBase - 4096, kBase + 4096, ~std::uint64_t{4095}})
+        CHECK_FALSE(arena.take(size, ~std::uint64_t{0}, 1).has_value());
+}
+
 TEST_CASE("smaller pieces outlast larger ones in the reserved pools", "[sim][host_arena]") {
     HostArena arena(kBase, 256 * kMiB);
     std::vector<Piece> pieces;

@@ -238,6 +238,35 @@ TEST_CASE("what a process set up gets a dummy ring when it leaves", "[sim][dma]"
     CHECK(process.state(1, 3).base_addr != dummy.base_addr);  // another process's
 }
 
+TEST_CASE("no exit looks at the host-to-device engines", "[sim][dma]") {
+    const auto kernel = make_kernel();
+    Rings process(*kernel);
+    const auto ring = process.allocate_host(4096);
+    Rings mortal(*kernel, 2);
+    uapi::H2tDmaAllocQueues queues{};
+    queues.service_queue_cnt = 1;
+    CHECK(mortal.ask(uapi::kH2tDmaAllocQueues, queues) == 0);
+    CHECK(queues.service_queue_bmap == 2);
+    for (const std::uint32_t qid : {1u, 9u}) CHECK(mortal.init(32, qid, ring, ring) == 0);
+    CHECK(mortal.port.close(mortal.fd) == 0);
+    for (const std::uint32_t qid : {1u, 9u})
+        CHECK(process.state(32, qid).base_addr == process.pa(ring));
+}
+
+TEST_CASE("descriptors in device memory come as a copy of their size", "[sim][dma]") {
+    const auto kernel = make_kernel();
+    Rings process(*kernel);
+    const auto ring = process.allocate(131072);
+    std::vector<std::uint64_t> out(16384);
+    CHECK(process.init(2, 5, ring, ring, 8192) == 0);
+    SimFaults faults;
+    faults.copies_hang = true;
+    kernel->set_faults(HostDeviceId{0}, faults);
+    const auto start = kernel->now().count;
+    CHECK(process.get(2, 5, 0, 8192, out.data()) == -EPERM);
+    CHECK(kernel->now().count - start == (5 + 795 * 100) * 1000u); // of two descriptors
+}
+
 TEST_CASE("some DMA requests ask for attachment first", "[sim][dma]") {
     const auto kernel = make_kernel();
     Rings process(*kernel);

@@ -141,6 +141,21 @@ TEST_CASE("an unreadable argument is answered as each release does", "[sim][memo
     CHECK(process.ask(uapi::kMemGetPa, nullptr) == 16);
     const auto newer = make_kernel("trn1.2xlarge", "2.30.2");
     CHECK(Process(*newer).ask(uapi::kMemAllocV2mt64, nullptr) == -EFAULT);
+    CHECK(Process(*newer).ask(uapi::kMemAlloc, nullptr) == -EFAULT);
+}
+
+TEST_CASE("who is not attached is told of a bad argument first", "[sim][memory]") {
+    const auto kernel = make_kernel();
+    Process process(*kernel);
+    Process child(*kernel, 2, Access::WriteOnly);
+    child.fd = process.fd;
+    CHECK(answer(child, {4096, 1u << 31, 0, 0, 0, 0, 9, 0, nullptr, 0, 0}) == -EINVAL);
+    CHECK(answer(child, {0, 0, 0, 0, 0, 0, 9, 0, nullptr, 0, 0}) == -ENOMEM);
+    CHECK(answer(child, {4096, 0, 0, 9, 0, 0, 9, 0, nullptr, 0, 0}) == -EINVAL);
+    CHECK(kernel->would_have_crashed().empty());
+    CHECK(answer(child, form_of(4096)) == -EACCES);
+    CHECK(kernel->would_have_crashed().size() == 1);
+    CHECK(kernel->census().user_memory().chunks == 0);
 }
 
 TEST_CASE("handles are reused at once, so a stale one names the new chunk", "[sim][memory]") {

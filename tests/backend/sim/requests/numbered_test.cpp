@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "backend/sim/fixture.hpp"
@@ -90,8 +91,43 @@ TEST_CASE("a numbered request of size 0 by the engine is never heard of", "[sim]
     CHECK(process.queue->tail == 0);
 }
 
-TEST_CASE("a numbered copy between chunks is told of, on Trn1 too", "[sim][numbered]") {
-    const auto kernel = make_kernel(GENERATE("trn1.2xlarge", "trn2.3xlarge"), "2.30.2");
+TEST_CASE("on Trn1 numbered requests are done and never heard of, until none has room",
+          "[sim][numbered]") {
+    const auto kernel = make_kernel("trn1.2xlarge", "2.30.2");
+    Submitter process(*kernel);
+    const auto handle = process.allocate(8192);
+    uapi::MemCopy64 copy{handle, handle, 64, 0, 4096, 3, nullptr};
+    for (int i = 0; i < 500; ++i) REQUIRE(process.ask(uapi::kMemCopy64, copy) == 0);
+    for (int i = 0; i < 523; ++i) REQUIRE(process.write(handle, "four", 4, 5, 8192) == 0);
+    for (int i = 0; i < 2; ++i) {
+        CHECK(process.write(handle, i == 0 ? "new1" : "new2", 4, 5, 8192) == -EBUSY);
+        CHECK(process.ask(uapi::kMemCopy64, copy) == -EBUSY);
+        char seen[4] = {};
+        process.copy_out(handle, seen, 4, 4096);
+        CHECK(std::string(seen, 4) == (i == 0 ? "new1" : "new2")); // done all the same
+    }
+    CHECK(process.queue->tail == 0);
+    uapi::DeviceReset reset{1, 0};
+    CHECK(process.ask(uapi::kNcReset, reset) == 0);
+    uapi::DeviceReady ready{reset.request_id, 0};
+    CHECK(process.ask(uapi::kNcResetReady, ready) == 0);
+    CHECK(process.ask(uapi::kMemCopy64, copy) == 0);
+}
+
+TEST_CASE("a numbered write through BAR4 is done even when no queue can tell of it",
+          "[sim][numbered]") {
+    const auto kernel = make_kernel("trn2.3xlarge", "2.30.2");
+    Process process(*kernel);
+    const auto handle = process.allocate(4096);
+    uapi::MemBufCopy64zc form{handle, const_cast<char*>("done"), 4, 0, 1, 8192, 9, 0, 5, nullptr};
+    CHECK(process.ask(uapi::kMemBufZerocopy64, form) == -ENOENT);
+    char seen[4] = {};
+    CHECK(process.copy_out(handle, seen, 4) == 0);
+    CHECK(std::string(seen, 4) == "done");
+}
+
+TEST_CASE("a numbered copy between chunks is told of", "[sim][numbered]") {
+    const auto kernel = make_kernel("trn2.3xlarge", "2.30.2");
     Submitter process(*kernel);
     const auto handle = process.allocate(8192);
     const auto core1 = process.allocate_as({4096, 0, 0, 0, 0, 1, 9, 0, nullptr, 0, 0});
@@ -123,6 +159,29 @@ TEST_CASE("batches are told of one by one, but not those through BAR4", "[sim][n
     batches[0].bar4_wr_threshold = batches[1].bar4_wr_threshold = 8192;
     CHECK(process.ask(uapi::kMemBufZerocopy64Batches, form) == 0);
     CHECK(process.queue->tail == 2);
+}
+
+TEST_CASE("a batch that waited for room goes on where it was", "[sim][numbered]") {
+    const auto kernel = make_kernel("trn2.3xlarge", "2.30.2");
+    Submitter process(*kernel);
+    const auto handle = process.allocate(1 << 20);
+    alignas(4096) static char page[4096];
+    for (std::uint64_t i = 0; i < 1024; ++i) REQUIRE(process.write(handle, page, 4096, 5) == 0);
+    const uapi::NrtTensorBatchOp op{0, 4096, page};
+    uapi::MemcpyBatch batches[2] = {{handle, 0, &op, 1, 0, 0, nullptr},
+                                    {handle, 0, &op, 1, 0, 0, nullptr}};
+    uapi::MemBufCopy64zcBatches form{9, batches, 2, 1, 0, -1, 0, 0};
+    TrustedMemory memory;
+    Request request{IoctlRequest{process.fd, uapi::kMemBufZerocopy64Batches,
+                                 reinterpret_cast<std::uint64_t>(&form)}};
+    auto answer = kernel->submit({1000}, request, memory, kernel->now());
+    REQUIRE(answer.waits); // behind the first, which finds no room
+    std::atomic_ref(process.queue->head).store(1024);
+    request.ticket = answer.ticket;
+    answer = kernel->submit({1000}, request, memory, answer.until);
+    CHECK_FALSE(answer.waits);
+    CHECK(answer.value == 0);
+    CHECK(process.queue->tail == 1026);
 }
 
 TEST_CASE("more than 1023 steps at once are refused, with the last not done", "[sim][numbered]") {
@@ -216,6 +275,11 @@ TEST_CASE("a copy that waits takes what is queued with it unheard", "[sim][numbe
     CHECK(process.write(handle, bytes.data(), 4096, 0) == 0);
     CHECK(kernel->now().count - before.count > 79'000'000);
     CHECK(process.queue->tail == 0);
+    kernel->set_faults(HostDeviceId{0}, hanging());
+    CHECK(process.write(handle, bytes.data(), 4096, 1) == 0);
+    const auto again = kernel->now();
+    CHECK(process.write(handle, bytes.data(), 4096, 0) == -ETIMEDOUT);
+    CHECK(kernel->now().count - again.count > 2 * 79'000'000); // its own patience after that
 }
 
 TEST_CASE("a reset of the core starts an empty completion queue", "[sim][numbered]") {

@@ -121,6 +121,7 @@ TEST_CASE("a dump into too small a buffer says how many there are", "[sim][query
     CHECK(dump.num_entries_out == 0);
     dump = {0, 0xFFFFFFFF, 0, 0, &entry};
     CHECK(process.ask(uapi::kDumpMemChunks, dump) == -ENOMEM);
-    dump = {0, 8, 0, 0, nullptr};
+    dump = {0, 8, 77, 0, nullptr};
     CHECK(process.ask(uapi::kDumpMemChunks, dump) == 48);
+    CHECK(dump.num_entries_out == 2); // written first
 }

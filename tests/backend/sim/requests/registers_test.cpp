@@ -206,6 +206,17 @@ TEST_CASE("a program is seen where its core is mapped, and by its registers", "[
     CHECK(one.values == std::vector<std::uint32_t>{0x11111111, 0x11111111});
 }
 
+TEST_CASE("programs reach no more of a memory than there is", "[sim][program]") {
+    SimOptions options{.instance = "trn2.3xlarge", .driver_version = "2.26.5"};
+    options.hardware.revision = 255; // qemu
+    options.hardware.bar4 = Bytes{std::uint64_t{4} << 30};
+    const auto kernel = std::move(*SimKernel::make(options));
+    Prober one(*kernel);
+    CHECK(one.program((1u << 30) - 8, "program", 8) == 0);
+    CHECK(one.program((1u << 30) - 4, "program", 8) == -ENOMEM);
+    CHECK(one.program(0x140000000, "program", 8) == -ENOMEM);
+}
+
 TEST_CASE("on Trn2 programs reach whole memories too", "[sim][program]") {
     const auto kernel = make_kernel("trn2.3xlarge");
     Prober one(*kernel);

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <tuple>
 #include <vector>
 
 #include "backend/sim/fixture.hpp"
@@ -64,6 +66,75 @@ TEST_CASE("a scrub overwrites everybody's memory of one HBM with its word", "[si
     CHECK(one.wait(0) == 0);
     CHECK(two.word(large, 900u << 20) == 0);
     CHECK(two.word(large, 700u << 20) == 0);
+}
+
+TEST_CASE("what was mapped before a scrub shows its word", "[sim][scrub]") {
+    const auto kernel = make_kernel();
+    Scrubber one(*kernel, 1);
+    const auto chunk = one.allocate(1u << 20);
+    const auto view = one.port.map(one.fd, Bytes{1u << 20}, true, one.pa(chunk));
+    SimPort root(*kernel, Caller{1, true});
+    const auto raw = root.map(one.fd, Bytes{1u << 20}, true, 0x20000000);
+    REQUIRE((view.error == 0 && raw.error == 0));
+    CHECK(one.start(0, 0x12345678) == 0);
+    for (const auto& map : {view, raw}) {
+        std::uint32_t seen = 0;
+        std::memcpy(&seen, static_cast<char*>(map.address) + 40960, sizeof seen);
+        CHECK(seen == 0x12345678);
+    }
+    CHECK(one.word(chunk, 40960) == 0x12345678);
+    one.port.unmap(view.address, Bytes{1u << 20});
+    root.unmap(raw.address, Bytes{1u << 20});
+}
+
+TEST_CASE("after a scrub memory is touched as far as a copy comes, not as far as it was to come",
+          "[sim][scrub]") {
+    const auto resident = [] {
+        std::ifstream file("/proc/self/statm");
+        std::uint64_t all = 0, pages = 0;
+        file >> all >> pages;
+        return pages * 4096;
+    };
+    const auto kernel = make_kernel();
+    Scrubber one(*kernel, 1);
+    constexpr std::uint64_t kSize = 512u << 20;
+    const auto chunk = one.allocate(kSize);
+    CHECK(one.start(0, 1) == 0);
+    CHECK(one.wait(0) == 0);
+    const auto before = resident();
+    auto* nothing = reinterpret_cast<char*>(4096);
+    CHECK(one.copy_in(chunk, nothing, kSize) == 65536);
+    CHECK(one.copy_out(chunk, nothing, kSize) == 65536);
+    CHECK(resident() < before + kSize / 4);
+    CHECK(one.word(chunk, kSize - 4) == 1);
+}
+
+TEST_CASE("a scrub sets up queue 0 of its engines", "[sim][scrub]") {
+    for (const auto& [instance, length, its, others] :
+         {std::tuple{"trn1.2xlarge", 32768u, 31u, 15u},
+          std::tuple{"trn2.3xlarge", 32768u, 63u, 31u},
+          std::tuple{"trn2.3xlarge", 32768u, 36u, 35u},
+          std::tuple{"trn3pd98.3xlarge", 65536u, 52u, 48u}}) {
+        const auto kernel = make_kernel(instance);
+        Scrubber one(*kernel, 1);
+        Scrubber two(*kernel, 2);
+        const auto state = [&](std::uint32_t engine) {
+            uapi::DmaQueueState transmit{}, receive{};
+            uapi::DmaQueueGetState form{engine, 0, &transmit, &receive};
+            CHECK(two.ask(uapi::kDmaQueueGetState, form) == 0);
+            CHECK(transmit.length == receive.length);
+            return transmit;
+        };
+        CHECK(one.start(1, 1) == 0);
+        CHECK(state(its).length == length);
+        CHECK(state(others).length == 0);
+        const auto base = state(its).base_addr;
+        CHECK(base != 0);
+        CHECK(one.wait(1) == 0);
+        CHECK(state(its).base_addr == base); // of memory that is somebody else's now
+        CHECK(one.port.close(one.fd) == 0);
+        CHECK(state(its).length == 64); // the queues were its process's
+    }
 }
 
 TEST_CASE("while it runs a scrub holds host memory of its process", "[sim][scrub]") {

@@ -59,6 +59,9 @@ public:
         pending_.push_back(what);
     }
 
+    /// What is queued where the driver never looks: it keeps its places. Requires: has_room(steps).
+    void keep(std::uint64_t steps) { steps_ += steps; }
+
     /// Nobody hears of what is still queued.
     void drain() {
         pending_.clear();

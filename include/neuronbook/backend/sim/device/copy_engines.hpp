@@ -87,13 +87,21 @@ public:
         queue.use = QueueUse::Default;
     }
 
-    /// Takes the queues that anybody was given for a core.
+    /// Takes the queues that anybody was given for a core. `by`: the slot of who frees them.
     template <class Owner>
-    void drop_extra(Owner& owner, std::uint32_t core) {
+    void drop_extra(Owner& owner, std::uint32_t core, std::uint32_t by) {
         for (auto& queue : engines_[index_of(core)])
             if ((queue.use == QueueUse::Copy || queue.use == QueueUse::Service) &&
                 queue.core == core)
-                give_back(owner, queue);
+                give_back(owner, queue, by);
+    }
+
+    /// Takes its own queue as well: there is none until a reset brings one.
+    template <class Owner>
+    void drop_all(Owner& owner, std::uint32_t core, std::uint32_t by) {
+        for (auto& queue : engines_[index_of(core)])
+            if (queue.use != QueueUse::None && queue.core == core) give_back(owner, queue, by);
+        default_of(core).core = core;
     }
 
     /// The lowest queue of the core's engine that nobody has, its memory charged to the process of

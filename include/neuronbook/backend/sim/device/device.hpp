@@ -64,7 +64,6 @@ public:
     ResetQueue resets;
     std::array<Counter, kMaxCoresPerDevice> reset_requests{};
     std::array<Counter, kMaxCoresPerDevice> reset_failures{};
-    std::uint32_t without_rings = 0; ///< cores, a bit each, whose rings are gone until a reset
     std::array<CoreRegisters, kMaxCoresPerDevice> cores{};
     CoreLocks locks;
     NotificationQueues notifications;

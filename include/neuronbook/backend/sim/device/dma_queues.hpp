@@ -61,15 +61,14 @@ public:
     [[nodiscard]] EngineState& state(std::uint32_t engine) { return states_[engine]; }
 
     /// The end of a process: what it set up gets the dummy ring, but for the queues of Trn1's core
-    /// engines that the hardware uses by itself, and for the driver's own.
+    /// engines that the hardware uses by itself. No queue of a host-to-device engine is looked at.
     void tear_down(CopyEngines& copies, std::int32_t pid) {
         for (auto& [number, queue] : queues_) {
             const auto engine = number / kQueues;
             const auto qid = number % kQueues;
             const bool hardwares = sunda_ && qid == 14 && engine % 16 < 11;
             const auto* copy = copies.find(engine, qid);
-            const bool drivers = copy != nullptr && copy->serves(copy->core);
-            if (queue.pid != pid || hardwares || drivers) continue;
+            if (copy != nullptr || queue.pid != pid || hardwares) continue;
             queue = {0, true, {dummy.pa, kDummyRing, 0}, {dummy.pa, kDummyRing, 0}};
         }
     }

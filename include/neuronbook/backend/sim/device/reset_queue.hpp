@@ -98,6 +98,15 @@ public:
         return end;
     }
 
+    /// Cores of what waits and what runs.
+    [[nodiscard]] std::uint32_t pending() const {
+        std::uint32_t cores = 0;
+        for (const auto& request : waiting_) cores |= request.cores;
+        if (running_)
+            for (const auto& request : running_->requests) cores |= request.cores;
+        return cores;
+    }
+
     /// When the last of all resets so far ends or ended, as things are now.
     [[nodiscard]] Nanoseconds latest_end(const ResetPace& pace) const {
         if (!running_) return last_end_;

@@ -49,14 +49,15 @@ inline void load_device(Device& device, const MachineSpec& machine) {
 }
 
 /// Takes what copies go through: from 2.25 to 2.29 only the queues that were given out, before and
-/// after all rings of the cores.
-inline void free_rings(Device& device, const MachineSpec& machine, std::uint32_t map) {
+/// after all rings of the cores. `by`: the slot of who frees them; none for the driver's thread.
+inline void free_rings(Device& device, const MachineSpec& machine, std::uint32_t map,
+                       std::uint32_t by = AttachSlots::kNone) {
     for (std::uint32_t core = 0; core < machine.cores(); ++core) {
         if (!is_in(map, core)) continue;
         if (machine.release() == Release::V2_26_5)
-            device.engines.drop_extra(device, core);
+            device.engines.drop_extra(device, core, by);
         else
-            device.without_rings |= 1u << core;
+            device.engines.drop_all(device, core, by);
     }
 }
 
@@ -71,7 +72,6 @@ inline void settle_resets(Device& device, const MachineSpec& machine, Nanosecond
             if (!is_in(ended->cores, core)) continue;
             if (ended->failed) continue; // what was taken stays away
             device.reset_rings(core);
-            device.without_rings &= ~(1u << core);
         }
         if (!ended->failed && ended->cores == kWholeDevice && late &&
             !machine.is(Architecture::Sunda))

@@ -47,7 +47,7 @@ public:
         const auto length = std::min(grant.length.count(), kEnd - va);
         if (length == 0) return;
         cut(pid, va, length);
-        areas_.insert_or_assign({pid, va}, Area{length, device, grant.kind});
+        areas_.insert_or_assign({pid, va}, Area{length, device, grant.kind, grant.offset});
         if (attached && grant.kind != MapKind::RawRange)
             records_.push_back({device, pid, va, length, grant});
     }
@@ -63,9 +63,9 @@ public:
             areas_.erase(it);
             const auto from = std::max(start, va);
             const auto to = std::min(start + area.length, end);
-            if (start < from) areas_.insert({{pid, start}, area.with(from - start)});
+            if (start < from) areas_.insert({{pid, start}, area.with(from - start, 0)});
             if (to < start + area.length)
-                areas_.insert({{pid, to}, area.with(start + area.length - to)});
+                areas_.insert({{pid, to}, area.with(start + area.length - to, to - start)});
             forget(area.device, pid, from, to - from);
         }
     }
@@ -75,9 +75,10 @@ public:
         const auto it = overlapping(pid, va, va + std::min(length, kEnd - va));
         if (it == areas_.end()) return;
         const auto area = it->second;
+        const auto skipped = va - std::min(va, it->first.second);
         cut(pid, va, length);
         cut(pid, to, length);
-        areas_.insert_or_assign({pid, to}, area.with(std::min(length, kEnd - to)));
+        areas_.insert_or_assign({pid, to}, area.with(std::min(length, kEnd - to), skipped));
     }
 
     /// A child has none of its parent's areas but those that raw I/O rights gave.
@@ -104,6 +105,13 @@ public:
         return overlapping(pid, va, va + std::min(size, kEnd - va)) != areas_.end();
     }
 
+    /// Calls `visit(offset, length)` for every area of a device, by its place in the device's file.
+    template <class F>
+    void for_each_area(std::uint32_t device, F visit) const {
+        for (const auto& [where, area] : areas_)
+            if (area.device == device) visit(area.offset, area.length);
+    }
+
     [[nodiscard]] const std::vector<MapRecord>& records() const { return records_; }
 
     /// The first record of a process on a device that contains an address, or null.
@@ -122,7 +130,11 @@ private:
         std::uint32_t device = 0;
         MapKind kind = MapKind::RawRange;
 
-        [[nodiscard]] Area with(std::uint64_t other) const { return {other, device, kind}; }
+        std::uint64_t offset = 0; ///< in the device's file
+
+        [[nodiscard]] Area with(std::uint64_t other, std::uint64_t skipped) const {
+            return {other, device, kind, offset + skipped};
+        }
     };
     using Areas = std::map<std::pair<std::int32_t, std::uint64_t>, Area>;
 

@@ -40,15 +40,6 @@ public:
         pins_.erase(pins_.lower_bound({pid, 0}), pins_.upper_bound({pid, kLast}));
     }
 
-    /// Whether a range lies inside one pin of a process, so that a copy need not pin it again.
-    [[nodiscard]] bool covers(std::int32_t pid, std::uint64_t va, std::uint64_t size) const {
-        auto it = pins_.upper_bound({pid, va});
-        if (it == pins_.begin()) return false;
-        const auto& [where, held] = *std::prev(it);
-        const auto into = va - where.second;
-        return where.first == pid && into < held && size <= held - into;
-    }
-
     [[nodiscard]] std::size_t count() const { return pins_.size(); }
 
 private:

@@ -57,13 +57,19 @@ public:
     /// The bytes of [address, address + size), or null when that is not in one declared range or
     /// the host has no room to map it.
     [[nodiscard]] std::byte* at(std::uint64_t address, std::uint64_t size) {
+        auto* bytes = unsettled(address, size);
+        if (bytes != nullptr && !patterns_.empty()) patterns_.settle(file_, address, size, bytes);
+        return bytes;
+    }
+
+    /// The same, but what the range was filled with may not be there yet: settle() it before it is
+    /// touched.
+    [[nodiscard]] std::byte* unsettled(std::uint64_t address, std::uint64_t size) {
         for (auto& window : windows_) {
             if (address < window.base || address - window.base >= window.size) continue;
             if (size > window.size - (address - window.base)) return nullptr;
             if (window.address == nullptr && !map(window)) return nullptr;
-            auto* bytes = window.address + (address - window.base);
-            if (!patterns_.empty()) patterns_.settle(file_, address, size, bytes);
-            return bytes;
+            return window.address + (address - window.base);
         }
         return nullptr;
     }

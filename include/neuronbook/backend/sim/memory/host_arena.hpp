@@ -50,6 +50,7 @@ public:
 
     /// `largest`: the largest piece that the host itself has now.
     std::optional<Piece> take(std::uint64_t size, std::uint64_t largest, std::uint32_t owner) {
+        if (size > size_) return std::nullopt;
         for (auto& part : parts_) {
             if (size > (part.page != 0 ? part.page : largest)) continue;
             const auto segment =

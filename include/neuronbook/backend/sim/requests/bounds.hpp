@@ -35,15 +35,23 @@ namespace sim {
     return call.machine().at_least(Release::V2_30_2) ? -E2BIG : -EINVAL;
 }
 
-/// The bytes of a range that passed in_bounds(), or null when it left the chunk by a wrapped sum
-/// and the device's memory with it; then the copy is done nowhere and that is noted.
-[[nodiscard]] inline std::byte* bytes_of(Call& call, const Chunk& chunk, std::uint64_t offset,
+/// Where a range lies that passed in_bounds(), or null when it left the chunk by a wrapped sum and
+/// the device's memory with it; then the copy is done nowhere and that is noted. What a scrub left
+/// there must be settled piece by piece, before a piece is touched.
+[[nodiscard]] inline std::byte* place_of(Call& call, const Chunk& chunk, std::uint64_t offset,
                                          std::uint64_t size) {
     const bool wrapped = offset > chunk.reach;
     if (wrapped)
         call.state.journal.crashes.add("offset + size wraps and the copy misses its chunk");
     if (wrapped && chunk.on_host()) return nullptr;
-    return call.device.memory.at(chunk.pa + offset, size);
+    return call.device.memory.unsettled(chunk.pa + offset, size);
+}
+
+/// The same with all of it settled, for ranges that are touched as a whole.
+[[nodiscard]] inline std::byte* bytes_of(Call& call, const Chunk& chunk, std::uint64_t offset,
+                                         std::uint64_t size) {
+    auto* bytes = place_of(call, chunk, offset, size);
+    return bytes == nullptr ? nullptr : call.device.memory.at(chunk.pa + offset, size);
 }
 
 } // namespace sim

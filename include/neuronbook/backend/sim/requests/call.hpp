@@ -36,6 +36,7 @@ struct Call {
     Nanoseconds now;
     bool resumed;
     Nanoseconds since; ///< when it was asked first; `now` unless resumed
+    Progress progress; ///< of before the wait; what is left in it comes back after the next one
     Nanoseconds until{};
 
     [[nodiscard]] const MachineSpec& machine() const { return state.machine; }

@@ -38,25 +38,37 @@ inline constexpr std::uint64_t kBounce = 65536;
 /// Device chunks: through the bounce buffer and the ring, piece by piece. A piece that the caller's
 /// memory gives only in part does not reach the device at all. As a ring is after a piece what it
 /// was before, one look at it does for all of them.
-inline std::int64_t copy_to_device(Call& call, std::byte* to, std::uint64_t from,
+inline std::int64_t copy_to_device(Call& call, std::uint64_t pa, std::byte* to, std::uint64_t from,
                                    std::uint64_t size) {
-    if (!call.user.may_be_partial())
+    auto& memory = call.device.memory;
+    if (!call.user.may_be_partial()) {
+        (void)memory.at(pa, size); // the buffer is believed to be there
         return short_copy(call,
                           call.user.read(to, from, size) == size ? 0 : std::min(kBounce, size));
+    }
     std::vector<std::byte> bounce(std::min(size, kBounce));
     for (std::uint64_t done = 0; done < size; done += bounce.size()) {
         const auto piece = std::min(kBounce, size - done);
         const auto moved = call.user.read(bounce.data(), from + done, piece);
         if (moved != piece) return short_copy(call, piece - moved);
+        memory.settle(pa + done, piece);
         std::memcpy(to + done, bounce.data(), piece);
     }
     return 0;
 }
 
-inline std::int64_t copy_from_device(Call& call, std::uint64_t to, const std::byte* from,
-                                     std::uint64_t size) {
-    const auto moved = call.user.write(to, from, size);
-    return short_copy(call, moved == size ? 0 : missing_of_piece(moved, size));
+/// In parts, so that a buffer that ends early does not cost the memory of the whole.
+inline std::int64_t copy_from_device(Call& call, std::uint64_t to, std::uint64_t pa,
+                                     const std::byte* from, std::uint64_t size) {
+    constexpr std::uint64_t kPart = 64 * kBounce;
+    for (std::uint64_t done = 0; done < size;) {
+        const auto part = std::min(kPart, size - done);
+        call.device.memory.settle(pa + done, part);
+        const auto moved = call.user.write(to + done, from + done, part);
+        done += moved;
+        if (moved != part) return short_copy(call, missing_of_piece(done, size));
+    }
+    return 0;
 }
 
 /// The bounce buffer of a call. It is charged to a core while it is there.
@@ -85,13 +97,14 @@ std::int64_t buf_copy(Call& call) {
     if (!in_bounds(call, *chunk, ask.offset, ask.size)) return bad_range(call);
     const std::uint64_t size = chunk->on_host() ? ask.size : static_cast<std::uint32_t>(ask.size);
     if (size == 0) return 0;
-    auto* bytes = bytes_of(call, *chunk, ask.offset, size);
+    auto* bytes = place_of(call, *chunk, ask.offset, size); // nothing fills host memory
     if (bytes == nullptr) return 0;
     const auto buffer = Call::address_of(ask.buffer);
     const bool inward = ask.copy_to_mem_handle != 0;
     if (chunk->on_host())
         return short_copy(call, size - (inward ? call.user.read(bytes, buffer, size)
                                                : call.user.write(buffer, bytes, size)));
+    const auto pa = chunk->pa + ask.offset;
     auto& queue = call.device.queue_of(*chunk);
     const Bounce bounce(call.device, chunk->core); // a chunk's address does not outlive this
     if (!bounce.is_there()) return -ENOMEM;
@@ -101,8 +114,8 @@ std::int64_t buf_copy(Call& call) {
         const auto moved = inward ? call.user.read(first.data(), buffer, first.size()) : 0;
         return moved != first.size() ? short_copy(call, first.size() - moved) : answer;
     }
-    return inward ? copy_to_device(call, bytes, buffer, size)
-                  : copy_from_device(call, buffer, bytes, size);
+    return inward ? copy_to_device(call, pa, bytes, buffer, size)
+                  : copy_from_device(call, buffer, pa, bytes, size);
 }
 
 } // namespace sim

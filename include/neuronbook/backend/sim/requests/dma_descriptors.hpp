@@ -60,7 +60,8 @@ std::int64_t copy_descriptors(Call& call) {
     const auto* chunk = call.device.named(ask.mem_handle);
     const auto size = std::uint64_t{ask.num_descs} * kDescriptor;
     if (chunk == nullptr || !in_bounds(call, *chunk, ask.offset, size)) return -EINVAL;
-    auto* to = bytes_of(call, *chunk, ask.offset, size);
+    const auto pa = chunk->pa + ask.offset;
+    auto* to = place_of(call, *chunk, ask.offset, size);
     const bool on_host = chunk->on_host();
     auto& queue = call.device.queue_of(*chunk);
     const Bounce bounce(call.device, chunk->core); // a chunk's address does not outlive this
@@ -74,6 +75,7 @@ std::int64_t copy_descriptors(Call& call) {
         if (const auto answer = check_descriptors(call, piece, ask.queue_type)) return answer;
         if (!on_host)
             if (const auto answer = run_engine(call, queue, 1)) return answer;
+        call.device.memory.settle(pa + done, piece.size());
         std::memcpy(to + done, piece.data(), piece.size());
     }
     return 0;
@@ -105,7 +107,8 @@ inline std::int64_t descriptor_copyout(Call& call) {
         from = chunk.pa + ask.start_index * kDescriptor;
     } else {
         if (size > kMostMemory) return -ENOMEM;
-        if (const auto answer = run_engine(call, call.device.queue_of(chunk), 1)) return answer;
+        if (const auto answer = run_engine(call, call.device.queue_of(chunk), pieces_of(size)))
+            return answer;
     }
     const auto* bytes = call.device.memory.at(from, size);
     if (bytes == nullptr || size > chunk.size - std::min(chunk.size, from - chunk.pa))

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 #include "neuronbook/backend/sim/device/copy_engines.hpp"
 #include "neuronbook/backend/sim/device/reset_thread.hpp"
@@ -70,15 +71,54 @@ enum class Waited : std::uint8_t { AtOnce, Later };
     return true;
 }
 
+/// What a numbered request leaves in its queue. The driver's thread never looks at the queues of
+/// Trn1: nobody hears of what is there, and it keeps its places. Requires: there is room.
+inline void tell(const Call& call, CompletionQueue& queued, const Completion& what) {
+    if (call.machine().is(Architecture::Sunda))
+        queued.keep(what.steps);
+    else
+        queued.add(what);
+}
+
+/// No room, or a step that failed: nobody hears of what is queued, whosever it is.
+inline void tell_nobody(const Call& call, CompletionQueue& queued) {
+    if (!call.machine().is(Architecture::Sunda)) queued.drain();
+}
+
 /// A program gave the queue under the driver's copies rings of its own, which 2.24 lets it.
 inline void use_queue(Call& call, const CopyQueue& queue) {
     if (queue.taken_over)
         call.state.journal.crashes.add("copy through a queue that a program took over: oops");
 }
 
-/// Whether a reset took the queue's ring and has not brought a new one.
-[[nodiscard]] inline bool is_without_ring(const Device& device, const CopyQueue& queue) {
-    return (device.without_rings >> queue.core & 1u) != 0;
+/// Waits as long as the driver does for a copy that never ends.
+[[nodiscard]] inline std::int64_t wait_for_engine(Call& call, Nanoseconds when) {
+    call.progress.outwaited = true;
+    return wait_until(call, when);
+}
+
+/// Whether the call has waited so; it will not have for its next copy.
+[[nodiscard]] inline bool outwaited(Call& call) {
+    return std::exchange(call.progress.outwaited, false);
+}
+
+/// A copy while the queue's core is reset, or after the reset took the ring and brought none. Trn1
+/// tries it again until no reset runs; elsewhere nothing ever says that it is done. 0: the ring can
+/// be used; or kWaits, or the answer to a timeout.
+[[nodiscard]] inline std::int64_t ring_for(Call& call, const CopyQueue& queue, std::uint64_t pieces,
+                                           Waited waited) {
+    const auto& device = call.device;
+    const bool lost = std::exchange(call.progress.lost, false);
+    if (call.machine().is(Architecture::Sunda) && is_in(device.resets.pending(), queue.core)) {
+        if (engines_hang(device)) return 0; // that takes longer still
+        return wait_until(call, device.resets.latest_end(reset_pace(device, call.machine())));
+    }
+    if (lost) return timed_out(call);
+    if (queue.use != QueueUse::None) return 0;
+    call.state.journal.crashes.add("copy through a ring that is not there");
+    if (outwaited(call)) return timed_out(call);
+    call.progress.lost = true;
+    return wait_until(call, given_up(call, call.now, pieces, waited));
 }
 
 /// One copy that is waited for in the call. 0: the bytes may move; or -ENOMEM, the answer to a
@@ -87,13 +127,11 @@ inline void use_queue(Call& call, const CopyQueue& queue) {
                                              Waited waited = Waited::AtOnce) {
     if (is_locked(call, queue)) return Call::kWaits;
     use_queue(call, queue);
-    if (is_without_ring(call.device, queue)) {
-        call.state.journal.crashes.add("copy through a ring that a reset freed");
-        return timed_out(call);
-    }
+    if (const auto answer = ring_for(call, queue, pieces, waited)) return answer;
+    const bool again = outwaited(call);
     if (!engines_hang(call.device)) return queue.ring.run(pieces);
-    if (!call.resumed && queue.ring.has_room(pieces))
-        return wait_until(call, given_up(call, call.now, pieces, waited));
+    if (!again && queue.ring.has_room(pieces))
+        return wait_for_engine(call, given_up(call, call.now, pieces, waited));
     if (const auto answer = queue.ring.lose(pieces)) return answer;
     return timed_out(call);
 }

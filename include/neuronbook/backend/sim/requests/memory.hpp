@@ -24,12 +24,13 @@ namespace sim {
 }
 
 /// Every allocation form; they differ in what they can say. Form 1 answers an unreadable argument
-/// with -EACCES, and its attachment was checked before it.
+/// with -EACCES up to 2.26, and its attachment was checked before it.
 template <class Form>
 std::int64_t allocate(Call& call) {
     Form form;
+    constexpr bool kFirst = std::is_same_v<Form, uapi::MemAlloc>;
     if (const auto answer = call.copy_in(form))
-        return std::is_same_v<Form, uapi::MemAlloc> ? -EACCES : answer;
+        return kFirst && !call.machine().at_least(Release::V2_30_2) ? -EACCES : answer;
     Ask ask{form.size, 0, form.host_memory != 0, form.hbm_index, form.nc_id, 0};
     if constexpr (requires { form.align; }) ask.align = form.align;
     if constexpr (requires { form.mem_type; })
@@ -38,13 +39,16 @@ std::int64_t allocate(Call& call) {
         ask.category = static_cast<std::uint32_t>(ask.on_host ? uapi::MemCategory::UnknownHost
                                                               : uapi::MemCategory::UnknownDevice);
     const auto slot = call.slot();
-    if (slot == AttachSlots::kNone) {
+    const bool attached = slot != AttachSlots::kNone;
+    const auto made =
+        call.device.allocate(ask, slot, attached ? Lifetime::Process : Lifetime::Call);
+    if (made < 0) return made;
+    if (!attached) { // it has no list to go into
+        call.device.free(static_cast<std::uint32_t>(made));
         call.state.journal.crashes.add("allocation by a process that is not attached: assertion "
                                        "with the device's pool lock held");
         return -EACCES;
     }
-    const auto made = call.device.allocate(ask, slot);
-    if (made < 0) return made;
     const auto& chunk = call.device.chunks[static_cast<std::uint32_t>(made)];
     auto missing = call.copy_out(Call::address_of(form.mem_handle), std::uint64_t{chunk.handle});
     if constexpr (requires { form.pa; }) {
@@ -143,12 +147,11 @@ inline std::int64_t dump_chunks(Call& call) {
         const auto missing = call.copy_out(ask);
         return missing != 0 ? missing : -EAGAIN;
     }
+    if (const auto missing = call.copy_out(ask)) return missing; // before what it counts
     const auto size = found.size() * sizeof(uapi::MemChunkInfo);
-    if (size != 0) {
-        const auto done = call.user.write(Call::address_of(ask.data), found.data(), size);
-        if (done != size) return static_cast<std::int64_t>(size - done);
-    }
-    return call.copy_out(ask);
+    if (size == 0) return 0;
+    return static_cast<std::int64_t>(
+        size - call.user.write(Call::address_of(ask.data), found.data(), size));
 }
 
 } // namespace sim

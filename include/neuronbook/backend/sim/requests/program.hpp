@@ -54,8 +54,7 @@ void for_each_program_window(const MachineSpec& machine, F visit) {
     }
     const auto& geometry = machine.geometry();
     for (std::uint32_t hbm = 0; hbm < geometry.hbms; ++hbm)
-        if (visit(ProgramWindow{geometry.hbm_base[hbm].value(), geometry.hbm_size.count(), -1}))
-            return;
+        if (visit(ProgramWindow{geometry.hbm_base[hbm].value(), machine.hbm_size(), -1})) return;
 }
 
 /// The window that a program lies in wholly, if any.

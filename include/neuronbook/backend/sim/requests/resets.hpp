@@ -44,7 +44,7 @@ inline std::int64_t ask_for_reset(Call& call, std::uint32_t map) {
         if (all) device.resets.set_ready();
         return 0;
     }
-    if (!machine.at_least(Release::V2_30_2)) free_rings(device, machine, map);
+    if (!machine.at_least(Release::V2_30_2)) free_rings(device, machine, map, call.slot());
     const auto pid = call.caller.pid;
     if (device.resets.outcome(pid) != ResetQueue::Outcome::Unknown) return 1;
     if (const auto queues = queues_in(device, machine, map); queues != 0 && !call.resumed) {

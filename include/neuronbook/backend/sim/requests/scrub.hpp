@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "neuronbook/backend/sim/requests/call.hpp"
@@ -44,6 +45,26 @@ inline std::int64_t hold_for_scrub(Call& call, Scrub& scrub, std::uint32_t core,
     return 0;
 }
 
+/// The driver's number of one of an HBM's engines.
+[[nodiscard]] inline std::uint32_t scrub_engine(const MachineSpec& machine, std::uint32_t hbm,
+                                                std::uint32_t which) {
+    if (machine.is(Architecture::Sunda)) return 16 * hbm + which;
+    return 32 * hbm + which / 4 * 8 + 4 + which % 4; // the upper half of each eight
+}
+
+/// Sets up queue 0 of its engines for the caller, whoever had it. It goes on naming the rings when
+/// they are freed. Requires: all is there.
+inline void take_scrub_queues(Call& call, const Scrub& scrub, std::uint32_t hbm) {
+    constexpr std::uint64_t kDescriptorSize = 16;
+    const auto ring = [&](std::size_t chunk) -> DmaRing {
+        const auto& held = call.device.chunks[scrub.chunks[chunk]];
+        return {held.pa, static_cast<std::uint32_t>(held.size / kDescriptorSize), 0};
+    };
+    for (std::uint32_t i = 0; i < kScrubEngines; ++i)
+        call.device.dma.queue(scrub_engine(call.machine(), hbm, i),
+                              0) = {call.caller.pid, true, ring(3 * i + 2), ring(3 * i + 3)};
+}
+
 inline void end_scrub(Call& call, Scrub& scrub) {
     for (const auto chunk : scrub.chunks) {
         call.device.chunks[chunk].kept = false;
@@ -73,9 +94,14 @@ inline std::int64_t scrub_start(Call& call) {
         end_scrub(call, scrub);
         return answer;
     }
+    take_scrub_queues(call, scrub, ask.hbm_index);
     const auto& hbm = device.hbms()[ask.hbm_index];
     const auto base = hbm.base() + kCarveOut.count();
-    if (!engines_hang(device)) device.memory.fill(base, hbm.end() - base, ask.init_val);
+    if (engines_hang(device)) return 0;
+    device.memory.fill(base, hbm.end() - base, ask.init_val);
+    // what programs have mapped already must show it before they touch it
+    call.state.mappings.for_each_area(
+        device.index(), [&](auto offset, auto length) { device.memory.settle(offset, length); });
     return 0;
 }
 
@@ -84,7 +110,7 @@ inline std::int64_t scrub_start(Call& call) {
 [[nodiscard]] inline Nanoseconds scrub_patience(const MachineSpec& machine) {
     constexpr std::uint64_t kPiece64 = 65536;
     constexpr std::uint64_t kShare = 200;
-    const auto pieces = machine.geometry().hbm_size.count() / kScrubEngines / kPiece64;
+    const auto pieces = machine.hbm_size() / kScrubEngines / kPiece64;
     const std::uint64_t tries = machine.is(Architecture::Sunda)      ? 400
                                 : machine.at_least(Release::V2_30_2) ? 800
                                                                      : 200;

@@ -102,11 +102,11 @@ void move_chunk(Call& call, const Ends& ends, const Form& ask, std::uint64_t mos
     auto& queue = call.device.engines.default_of(core);
     if (!queue.serves(core)) return -ENOENT;
     if (!queue.completions.has_room(1)) {
-        queue.completions.drain();
+        tell_nobody(call, queue.completions);
         return -EBUSY;
     }
     const auto due = std::max(call.now, queue.completions.busy_until());
-    queue.completions.add({sequence, 0, Call::address_of(context), due, 1});
+    tell(call, queue.completions, {sequence, 0, Call::address_of(context), due, 1});
     return 0;
 }
 
@@ -135,8 +135,8 @@ std::int64_t copy_chunk(Call& call) {
 /// Waits for a copy that was started. 0, kWaits, or the answer to a timeout.
 [[nodiscard]] inline std::int64_t await_copy(Call& call, TransferRing& ring, std::uint32_t handle) {
     const bool ends = ring.ends(handle);
-    if (!ends && !call.resumed)
-        return wait_until(call, given_up(call, call.now, ring.pieces(handle), Waited::Later));
+    if (!ends && !outwaited(call))
+        return wait_for_engine(call, given_up(call, call.now, ring.pieces(handle), Waited::Later));
     ring.wait(handle);
     return ends ? 0 : timed_out(call);
 }
@@ -152,8 +152,11 @@ std::int64_t start_copy(Call& call, const Ends& ends, Form& ask) {
     const bool hangs = engines_hang(call.device);
     if (is_locked(call, queue)) return Call::kWaits;
     use_queue(call, queue);
+    if (queue.use == QueueUse::None || call.progress.lost)
+        if (const auto answer = ring_for(call, queue, pieces_of(ask.size), Waited::Later))
+            return answer;
     // a wait for the previous copy comes first, so that the start happens once
-    if (chained && ring.waits_for(previous) && !ring.ends(previous) && !call.resumed)
+    if (chained && ring.waits_for(previous) && !ring.ends(previous) && !call.progress.outwaited)
         return await_copy(call, ring, previous);
     const auto before = ring.taken();
     const auto handle = ring.start(pieces_of(ask.size), previous, !hangs);
@@ -191,6 +194,8 @@ inline std::int64_t copy_async_wait(Call& call) {
     const auto ends = find_ends(call, ask.src_mem_handle, ask.dst_mem_handle);
     if (ends.error != 0) return ends.error;
     auto& queue = async_queue(call, ends);
+    if (queue.use == QueueUse::None || call.progress.lost)
+        if (const auto answer = ring_for(call, queue, 1, Waited::Later)) return answer;
     if (!queue.ring.waits_for(ask.pwait_handle)) return -EINVAL;
     if (is_locked(call, queue)) return Call::kWaits;
     return await_copy(call, queue.ring, ask.pwait_handle);

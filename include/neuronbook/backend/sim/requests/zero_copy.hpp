@@ -136,16 +136,15 @@ inline std::int64_t copy_pinned(Call& call, CopyQueue& queue, const Transfer& wh
     auto& queued = queue.completions;
     if (what.size == 0) return 0;
     if (is_locked(call, queue)) return Call::kWaits;
-    if (!queued.idle()) {
-        const auto end = queued.busy_until();
-        queued.drain();
-        if (end > call.now) return wait_until(call, end);
-    }
-    auto* bytes = bytes_of(call, *what.chunk, what.offset, what.size);
+    const auto end = queued.busy_until();
+    queued.drain();
+    if (end > call.now) return wait_until(call, end);
+    auto* bytes = place_of(call, *what.chunk, what.offset, what.size);
     if (bytes == nullptr) return 0;
     return for_each_step(what, [&](const Transfer& step, std::uint64_t pages) -> std::int64_t {
         const bool hangs = engines_hang(call.device);
         auto* to = bytes + (step.offset - what.offset);
+        call.device.memory.settle(what.chunk->pa + step.offset, step.size);
         if (hangs)
             if (const auto answer = move_step(call, step, nullptr)) return answer;
         if (const auto answer = run_engine(call, queue, pages, Waited::Later)) return answer;
@@ -163,10 +162,11 @@ struct QueuedSteps {
 [[nodiscard]] inline std::int64_t queue_steps(Call& call, CopyQueue& queue, const Transfer& what,
                                               QueuedSteps& steps) {
     const bool hangs = engines_hang(call.device);
-    auto* bytes = bytes_of(call, *what.chunk, what.offset, what.size);
+    auto* bytes = place_of(call, *what.chunk, what.offset, what.size);
     return for_each_step(what, [&](const Transfer& step, std::uint64_t pages) -> std::int64_t {
         if (!queue.completions.has_room(steps.count + 1)) return -EBUSY;
         if (steps.count++ == 0) steps.first_pages = pages;
+        if (bytes != nullptr) call.device.memory.settle(what.chunk->pa + step.offset, step.size);
         auto* to = hangs || bytes == nullptr ? nullptr : bytes + (step.offset - what.offset);
         if (const auto answer = move_step(call, step, to)) return answer;
         // the first step that hangs is the last to be handed to the engine
@@ -186,15 +186,15 @@ inline std::int64_t queue_pinned(Call& call, CopyQueue& queue, const std::vector
     QueuedSteps steps;
     for (const auto& part : parts)
         if (const auto answer = queue_steps(call, queue, part, steps)) {
-            queued.drain();
+            tell_nobody(call, queued);
             return answer;
         }
     if (steps.count == 0) return 0; // of size 0: nobody ever hears of it
     const bool hangs = engines_hang(call.device);
     const auto start = std::max(call.now, queued.busy_until());
-    queued.add({by.sequence, hangs ? timed_out(call) : 0, by.context,
-                hangs ? given_up(call, start, steps.first_pages, Waited::Later) : start,
-                steps.count});
+    tell(call, queued,
+         {by.sequence, hangs ? timed_out(call) : 0, by.context,
+          hangs ? given_up(call, start, steps.first_pages, Waited::Later) : start, steps.count});
     return 0;
 }
 
@@ -206,33 +206,31 @@ inline std::int64_t queue_pinned(Call& call, CopyQueue& queue, const std::vector
     return &engines.queue(chunk.core, static_cast<std::uint32_t>(qid));
 }
 
-/// Whether copies of a chunk may go through a queue now.
-[[nodiscard]] inline bool serves(const Call& call, const CopyQueue& queue, const Chunk& chunk) {
-    return queue.serves(chunk.core) && !is_without_ring(call.device, queue);
-}
-
 /// The engine's way, once it was chosen. `queue`: from find_queue().
 inline std::int64_t copy_by_engine(Call& call, CopyQueue* queue, const Transfer& what,
                                    const Numbered& by) {
     if (queue == nullptr) return -ENOENT;
     if (!call.machine().zero_copy_works()) return -EINVAL;
-    if (!serves(call, *queue, *what.chunk)) return -ENOENT;
+    if (!queue->serves(what.chunk->core)) return -ENOENT;
     return by.sequence == 0 ? copy_pinned(call, *queue, what)
                             : queue_pinned(call, *queue, {what}, by);
 }
 
-/// The processor's way of a numbered request: done at once, and heard of behind the others.
+/// The processor's way of a numbered request: done at once, even when no queue can tell of it, and
+/// heard of behind the others.
 inline std::int64_t queue_bar4(Call& call, CopyQueue& queue, const Transfer& what,
                                const Numbered& by) {
-    if (!serves(call, queue, *what.chunk)) return -ENOENT;
-    if (is_locked(call, queue)) return Call::kWaits;
-    auto& queued = queue.completions;
+    const bool known = queue.serves(what.chunk->core);
+    if (known && is_locked(call, queue)) return Call::kWaits;
     const auto result = write_bar4(call, what);
+    if (!known) return -ENOENT;
+    auto& queued = queue.completions;
     if (!queued.has_room(1)) {
-        queued.drain();
+        tell_nobody(call, queued);
         return -EBUSY;
     }
-    queued.add({by.sequence, result, by.context, std::max(call.now, queued.busy_until()), 1});
+    const auto due = std::max(call.now, queued.busy_until());
+    tell(call, queued, {by.sequence, result, by.context, due, 1});
     return 0;
 }
 
@@ -258,7 +256,8 @@ std::int64_t zero_copy(Call& call) {
     return by.sequence == 0 ? write_bar4(call, what) : queue_bar4(call, *queue, what, by);
 }
 
-/// The form of 2.24, which moves through pinned pages on every architecture, host chunks too.
+/// The form of 2.24, which moves through pinned pages on every architecture, host chunks too. An
+/// address that no user can have is one whose pages cannot be pinned.
 inline std::int64_t zero_copy_24(Call& call) {
     if (call.encoded_size() != sizeof(uapi::MemBufCopy64)) return -EINVAL;
     uapi::MemBufCopy64 ask;
@@ -267,7 +266,6 @@ inline std::int64_t zero_copy_24(Call& call) {
     if (chunk == nullptr || !in_bounds(call, *chunk, ask.offset, ask.size)) return -EINVAL;
     const Transfer what{chunk, ask.offset, ask.size, Call::address_of(ask.buffer),
                         ask.copy_to_mem_handle != 0};
-    if (!is_user_range(what.buffer, what.size)) return -EFAULT;
     if (what.size == 0) {
         call.state.journal.crashes.add("zero-copy of size 0: oops with the ring locked");
         return -EINVAL;

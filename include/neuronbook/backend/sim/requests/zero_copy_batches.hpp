@@ -52,7 +52,7 @@ inline std::int64_t engine_batch(Call& call, const std::vector<Transfer>& parts,
     auto* queue = find_queue(call, chunk, qid);
     if (queue == nullptr) return -ENOENT;
     if (!call.machine().zero_copy_works()) return -EINVAL;
-    if (!serves(call, *queue, chunk)) return -ENOENT;
+    if (!queue->serves(chunk.core)) return -ENOENT;
     if (sequence != 0) return queue_pinned(call, *queue, parts, {sequence, 0});
     for (const auto& part : parts)
         if (const auto answer = copy_pinned(call, *queue, part)) return answer;
@@ -94,8 +94,9 @@ inline std::int64_t zero_copy_batches(Call& call) {
         ops += batch.num_ops;
     }
     if (ops * sizeof(uapi::NrtTensorBatchOp) > kMostKernelMemory) return -ENOMEM;
-    for (const auto& batch : batches)
-        if (const auto answer = run_batch(call, ask, batch)) return answer;
+    auto& done = call.progress.done; // one that waited goes on where it was
+    for (; done < batches.size(); ++done)
+        if (const auto answer = run_batch(call, ask, batches[done])) return answer;
     return 0;
 }
 
