@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -32,8 +33,9 @@ public:
     std::size_t write(std::uint64_t to, const void* from, std::size_t size) override {
         const auto most = within(to, size, kReadOnly);
         if (most != 0) std::memcpy(&bytes_[to - kBase], from, most);
+        if (most == size && size == 8) handles_[next_handle_++ % handles_.size()] = word(from);
         for (std::size_t at = 0; at + 8 <= std::min<std::size_t>(most, 64); at += 8)
-            remember(static_cast<const char*>(from) + at);
+            remember(word(static_cast<const char*>(from) + at));
         return most;
     }
 
@@ -41,6 +43,23 @@ public:
     void put(std::uint64_t to, const std::vector<std::byte>& what) {
         const auto most = within(to, what.size(), kEnd);
         if (most != 0) std::memcpy(&bytes_[to - kBase], what.data(), most);
+    }
+
+    /// Nobody reads what is exported; there are so many numbers for it.
+    std::int64_t install_descriptor(int, std::uint64_t, std::uint64_t) override {
+        constexpr std::int64_t kMost = 32;
+        return exported_ < kMost ? 64 + exported_++ : -EMFILE;
+    }
+
+    void remember(std::uint64_t value) {
+        if (value == 0 || std::find(recent_.begin(), recent_.end(), value) != recent_.end()) return;
+        recent_[next_++ % recent_.size()] = value;
+    }
+
+    /// What the kernel wrote alone, as it writes a handle; 0: the newest.
+    [[nodiscard]] std::uint64_t handle(std::size_t age) const {
+        return handles_[(next_handle_ + handles_.size() - 1 - age % handles_.size()) %
+                        handles_.size()];
     }
 
     [[nodiscard]] std::uint64_t recent(std::size_t which) const {
@@ -53,16 +72,18 @@ private:
         return std::min<std::uint64_t>(size, end - address);
     }
 
-    void remember(const char* from) {
+    static std::uint64_t word(const void* from) {
         std::uint64_t value = 0;
         std::memcpy(&value, from, sizeof value);
-        if (value == 0 || std::find(recent_.begin(), recent_.end(), value) != recent_.end()) return;
-        recent_[next_++ % recent_.size()] = value;
+        return value;
     }
 
     std::vector<std::byte> bytes_ = std::vector<std::byte>(kEnd - kBase);
     std::array<std::uint64_t, 16> recent_{1, 2, 3};
     std::size_t next_ = 3;
+    std::array<std::uint64_t, 8> handles_{};
+    std::size_t next_handle_ = 0;
+    std::int64_t exported_ = 0;
 };
 
 } // namespace fuzz

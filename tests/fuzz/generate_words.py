@@ -6,7 +6,7 @@
     generate_words.py --abi ../abi/ioctl-abi.json --check    end with 1 when it is out of date
 
 A structure's layout becomes a text with a letter for each member in order: 1 2 4 8 a number of so
-many bytes, p a pointer, h a handle, s and t a size of 8 and of 4 bytes, z the structure's own size, _ one byte of
+many bytes, p a pointer, a an address, h a handle, s and t a size of 8 and of 4 bytes, z the structure's own size, _ one byte of
 a hole, * all that is left. What is behind the 4th element of an array is left out.
 """
 import argparse
@@ -42,6 +42,8 @@ def letter(name, field):
         return "p"
     if name == "sz":
         return "z"
+    if name == "va":
+        return "a"
     if field["size"] == 8 and name.endswith("handle"):
         return "h"
     if name == "size":

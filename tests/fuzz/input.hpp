@@ -68,6 +68,13 @@ public:
         return raw(width);
     }
 
+    /// A handle: mostly one that the kernel gave.
+    std::uint64_t handle(const Arena& arena) {
+        const auto way = byte();
+        if (way < 0x10) return way;
+        return way < 0xE0 ? arena.handle(way & 7) : number(8, arena);
+    }
+
     /// An address: of a slot, of an edge, of nothing.
     std::uint64_t pointer(const Arena& arena) {
         constexpr std::array<std::uint64_t, 8> kNowhere{8,
@@ -98,7 +105,8 @@ inline bool is_allocation(std::uint32_t word) {
     return (word & 0xFF) == 0x15 || (word & 0xFF) == 0x66;
 }
 
-/// An argument of a layout. A plain one costs no input: zeros, small sizes, pointers to slot 4.
+/// An argument of a layout. A plain one costs no input: zeros, small sizes, the newest
+/// handle, pointers to slot 4, addresses in slot 8.
 inline std::vector<std::byte> argument(const Word& what, bool plain, Input& input,
                                        const Arena& arena) {
     constexpr std::uint64_t kMostMoved = 0x3FFFFF; // what is moved is touched
@@ -109,8 +117,9 @@ inline std::vector<std::byte> argument(const Word& what, bool plain, Input& inpu
         std::uint64_t value = 0;
         if (*c == '_') {
             width = 1;
-        } else if (*c == 'p') {
-            value = plain ? Arena::kBase + 4 * Arena::kPage : input.pointer(arena);
+        } else if (*c == 'p' || *c == 'a') {
+            const std::uint64_t slot = *c == 'p' ? 4 : 8;
+            value = plain ? Arena::kBase + slot * Arena::kPage : input.pointer(arena);
         } else if (*c == 'z') {
             width = 2;
             value = plain ? what.size : input.number(width, arena);
@@ -120,8 +129,10 @@ inline std::vector<std::byte> argument(const Word& what, bool plain, Input& inpu
             value = plain ? Arena::kPage : input.number(width, arena);
             const bool huge = value > kMostMoved && value < std::uint64_t{1} << 40;
             if (huge && !is_allocation(what.word)) value &= kMostMoved;
+        } else if (*c == 'h') {
+            value = plain ? arena.handle(0) : input.handle(arena);
         } else {
-            width = *c == 'h' ? 8 : static_cast<std::size_t>(*c - '0');
+            width = static_cast<std::size_t>(*c - '0');
             if (!plain) value = input.number(width, arena);
         }
         if (at + width <= bytes.size()) std::memcpy(&bytes[at], &value, width);

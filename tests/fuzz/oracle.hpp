@@ -49,6 +49,7 @@ inline void check_ioctl(std::int64_t value, std::uint32_t size, bool has_buffer)
 struct Left {
     std::size_t device_chunks = 0; ///< at most: notification queues, copy queues, their handles
     bool marks = false;
+    bool pins = false; ///< of processes that are attached to nothing
 };
 
 /// Nothing of the processes is left, but for what was asked to be.
@@ -57,6 +58,8 @@ inline void check_end(const neuronbook::Census& fresh, const neuronbook::SimKern
     const auto census = kernel.census();
     require(kernel.waiting() == 0, "requests wait for ended processes");
     require(census.open_files == 0, "open files of ended processes");
+    require(left.pins || census.pins == 0, "pins of ended processes");
+    require(census.exported == 0, "exported mappings of ended processes");
     require(left.marks || census.marks == 0, "core marks of ended processes");
     require(census.user_memory().chunks <= left.device_chunks, "chunks of ended processes");
     for (std::size_t i = 0; i < census.devices.size(); ++i) {

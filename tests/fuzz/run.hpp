@@ -2,8 +2,9 @@
 // One run of a simulated machine: an input says which machine, and what is asked of it.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,14 +12,15 @@
 #include <vector>
 
 #include "fuzz/arena.hpp"
+#include "fuzz/front.hpp"
 #include "fuzz/input.hpp"
+#include "fuzz/machine.hpp"
 #include "fuzz/oracle.hpp"
+#include "fuzz/paths.hpp"
 #include "fuzz/words.hpp"
 #include "neuronbook/backend/sim/kernel.hpp"
 
 namespace fuzz {
-
-using namespace neuronbook;
 
 inline constexpr std::size_t kPairs = kWords.size() * kSizes.size();
 
@@ -30,55 +32,35 @@ public:
 
     /// Throws: Broken.
     void go() {
-        if (!start()) return;
-        const auto fresh = kernel_->census();
+        auto made = SimKernel::make(machine(input_));
+        if (!made) return; // no driver of that release for that machine
+        front_.emplace(std::move(*made));
+        const auto fresh = kernel().census();
         open(0, 2, kFirstPid);
         constexpr int kMostSteps = 400;
         for (int i = 0; i < kMostSteps && !input_.done(); ++i) step();
-        for (std::int32_t i = 0; i < kPids; ++i) kernel_->end_process(kFirstPid + i);
-        check_end(fresh, *kernel_, left_);
+        require(kernel().census().open_files == descriptors().files(), "open files");
+        for (std::int32_t i = 0; i < kPids; ++i) front_->end(kFirstPid + i);
+        check_end(fresh, kernel(), left_);
     }
 
 private:
     static constexpr std::int32_t kFirstPid = 1000;
     static constexpr std::int32_t kPids = 32;
 
-    struct File {
-        std::int64_t number;
-        std::int32_t opener;
-        bool restricted;
-    };
-    struct Waiting {
-        Caller caller;
-        Request request;
-        bool closing = false; ///< a flush with a release to come
-        std::uint64_t until = 0;
-        std::uint64_t waited = 0;
-    };
-
-    bool start() {
-        constexpr std::array kInstances{"trn1.2xlarge",  "trn2.3xlarge",  "trn3pd98.3xlarge",
-                                        "trn1.32xlarge", "trn2.48xlarge", "trn3p.48xlarge",
-                                        "inf2.24xlarge", "trn2u.48xlarge"};
-        constexpr std::array kDrivers{"2.24.7.0", "2.26.5.0", "2.30.2.0"};
-        SimOptions options;
-        options.instance = kInstances[input_.byte() % kInstances.size()];
-        options.driver_version = kDrivers[input_.byte() % kDrivers.size()];
-        const auto odd = input_.byte();
-        options.poison = (odd & 1) != 0;
-        options.faults.never_ready = odd == 0xFF;
-        auto made = SimKernel::make(options);
-        if (!made) return false; // no driver of that release for that machine
-        kernel_ = std::move(*made);
-        return true;
-    }
+    SimKernel& kernel() { return *front_->kernel; }
+    Arena& arena() { return front_->arena; }
+    Descriptors& descriptors() { return front_->descriptors; }
 
     void step() {
-        switch (input_.byte() % 16) {
-        case 8: return open(input_.byte(), input_.byte(), pid(input_.byte()));
-        case 9: return close(false);
-        case 10: return close(true);
-        case 11: return end(pid(input_.byte()));
+        constexpr std::uint8_t kFirstOfHost = 0xF0;
+        const auto which = input_.byte();
+        if (which >= kFirstOfHost) return step_of_host(which & 15);
+        switch (which % 16) {
+        case 8: return open();
+        case 9: return flush(false);
+        case 10: return flush(true);
+        case 11: return front_->end(pid(input_.byte()));
         case 12: return pass_time();
         case 13: return map();
         case 14: return set_faults();
@@ -88,18 +70,38 @@ private:
         }
     }
 
-    static std::int32_t pid(std::uint8_t which) { return kFirstPid + which % kPids; }
-
-    /// A file and a caller out of one byte: mostly who opened it.
-    std::pair<File, Caller> whom() {
-        if (files_.empty()) open(0, 2, kFirstPid);
-        if (files_.empty()) return {File{0, kFirstPid, false}, Caller{kFirstPid, false}};
-        const auto way = input_.byte();
-        const auto file = files_[way % files_.size()];
-        return {file, Caller{way < 0xC0 ? file.opener : pid(way), way >= 0xF0}};
+    /// What processes do that the driver only sees a part of.
+    void step_of_host(int which) {
+        switch (which) {
+        case 0: return fork();
+        case 1: return front_->exec(pid(input_.byte()));
+        case 2: return send();
+        case 3: return duplicate();
+        case 4: return close();
+        case 5: return mapped();
+        case 6: return unmap();
+        case 7: return move();
+        case 8: return read_file(kernel(), input_);
+        case 9: return write_file(kernel(), input_, arena());
+        case 10: return map_and_tell();
+        case 11: return open_for_all();
+        default: return step_of_host(which - 12 + 8);
+        }
     }
 
-    void open(std::uint8_t device, std::uint8_t access, std::int32_t opener) {
+    static std::int32_t pid(std::uint8_t which) { return kFirstPid + which % kPids; }
+
+    /// A descriptor and a caller out of one byte: mostly who holds it.
+    std::pair<Descriptor, Caller> whom() {
+        if (descriptors().empty()) open(0, 2, kFirstPid);
+        if (descriptors().empty()) return {Descriptor{0, kFirstPid}, Caller{kFirstPid, false}};
+        const auto way = input_.byte();
+        const auto one = descriptors()[way % descriptors().size()];
+        return {one, Caller{way < 0xC0 ? one.holder : pid(way), way >= 0xF0}};
+    }
+
+    void open(std::uint8_t device, std::uint8_t access, std::int32_t opener,
+              bool close_on_exec = true) {
         static const std::vector<std::string> kPaths = [] {
             std::vector<std::string> paths;
             for (int i = 0; i < 17; ++i) paths.push_back("/dev/neuron" + std::to_string(i));
@@ -108,55 +110,110 @@ private:
             return paths;
         }();
         constexpr std::size_t kMostFiles = 48;
-        if (files_.size() >= kMostFiles) return;
-        submit({{opener, false}, {OpenRequest{kPaths[device % kPaths.size()], access & 3u}}});
+        if (descriptors().size() >= kMostFiles) return;
+        const auto& path = kPaths[device % kPaths.size()];
+        front_->submit({{opener, false}, {OpenRequest{path, access & 3u, close_on_exec}}});
     }
 
-    void opened(const Waiting& one, std::int64_t value) {
-        if (value < 0) return require(known_error(-value), "errno of open");
-        require(value >= 1 << 20, "file number of open");
-        const bool restricted = (std::get<OpenRequest>(one.request.what).access & 1) != 0;
-        files_.push_back({value, one.caller.pid, restricted});
+    void open() {
+        const auto device = input_.byte();
+        const auto access = input_.byte();
+        open(device, access, pid(input_.byte()));
     }
 
-    /// close(2) of a descriptor: the last, or one more made by dup() or fork().
-    void close(bool last) {
-        const auto [file, caller] = whom();
-        const Caller who{last ? file.opener : caller.pid, false};
-        submit({who, {FlushRequest{file.number}}, last});
+    /// One that exec() keeps.
+    void open_for_all() {
+        const auto way = input_.byte();
+        open(way & 3, way >> 2, pid(way >> 4), false);
     }
 
-    void end(std::int32_t who) {
-        kernel_->end_process(who);
-        std::erase_if(files_, [&](const File& file) { return file.opener == who; });
-        std::erase_if(waiting_, [&](const Waiting& one) { return one.caller.pid == who; });
+    /// A flush, whoever made the descriptor; then a release, if there is no other.
+    void flush(bool last) {
+        const auto [one, caller] = whom();
+        const Caller who{last ? one.holder : caller.pid, false};
+        front_->submit({who, {FlushRequest{one.number}}, last});
+    }
+
+    void close() {
+        const auto [one, caller] = whom();
+        front_->submit({caller, {CloseRequest{one.number}}});
+    }
+
+    void fork() {
+        const auto parent = pid(input_.byte());
+        front_->fork(parent, pid(input_.byte()));
+    }
+
+    void duplicate() {
+        const auto [one, caller] = whom();
+        if (descriptors().size() >= Front::kMostDescriptors) return;
+        front_->submit({caller, {DuplicateRequest{one.number}}});
+    }
+
+    void send() {
+        const auto [one, caller] = whom();
+        front_->send(caller.pid, one.number, pid(input_.byte()));
     }
 
     /// Time moves to the end of some wait or by a power of two, then all that may go on does.
     void pass_time() {
         const auto way = input_.byte();
-        if (way < 0x80 && !waiting_.empty())
-            now_ = std::max(now_, waiting_[way % waiting_.size()].until);
+        const auto& waiting = front_->waiting;
+        auto& now = front_->now;
+        if (way < 0x80 && !waiting.empty())
+            now = std::max(now, waiting[way % waiting.size()].until);
         else
-            now_ += std::uint64_t{1} << way % 42;
-        auto all = std::move(waiting_);
-        waiting_.clear();
-        for (auto& one : all) submit(std::move(one));
+            now += std::uint64_t{1} << way % 42;
+        front_->go_on();
     }
 
     void map() {
-        const auto [file, caller] = whom();
+        const auto [one, caller] = whom();
         const auto way = input_.byte();
-        const Bytes length{input_.number(8, arena_)};
-        const auto offset = input_.number(8, arena_);
-        const MapRequest what{file.number,
-                              way < 0x80 ? Bytes{std::uint64_t{way & 31u} * 4096} : length, offset,
-                              (way & 32) != 0, (way & 64) == 0};
-        const auto answer = kernel_->submit(caller, {what}, arena_, {now_});
-        if (answer.waits) return check_wait(answer);
-        if (answer.value < 0) return require(known_error(-answer.value), "errno of mmap");
-        require(answer.value == 0 && answer.map.file >= 0, "answer of mmap");
-        require(answer.map.writable <= what.writable, "a mapping more writable than asked");
+        const Bytes length{input_.number(8, arena())};
+        const auto offset = input_.number(8, arena());
+        front_->map(caller,
+                    {one.number, way < 0x80 ? Bytes{std::uint64_t{way & 31u} * 4096} : length,
+                     offset, (way & 32) != 0, (way & 64) == 0});
+    }
+
+    /// An address of a mapping: in the memory that arguments lie in, or anywhere else.
+    std::uint64_t whole_page() { return input_.pointer(arena()) / Arena::kPage * Arena::kPage; }
+
+    void mapped() {
+        const auto& what = front_->granted(input_.byte());
+        const auto at = whole_page();
+        if (what.grant.file < 0 || at + what.grant.length.count() < at) return;
+        front_->submit({what.caller, {MappedRequest{what.file, at, what.grant}}});
+    }
+
+    /// What the kernel told last is where a chunk lies, maybe.
+    void map_and_tell() {
+        const auto [one, caller] = whom();
+        const auto way = input_.byte();
+        const Bytes length{((way & 3u) + 1) * Arena::kPage};
+        const auto offset = arena().handle(way >> 3 & 7);
+        front_->map(caller, {one.number, length, offset, (way & 4) != 0, way < 0xC0});
+        mapped();
+    }
+
+    Caller somebody(std::uint8_t way) {
+        return {way < 0xC0 && !descriptors().empty()
+                    ? descriptors()[way % descriptors().size()].holder
+                    : pid(way)};
+    }
+
+    void unmap() {
+        const auto who = somebody(input_.byte());
+        const auto at = whole_page();
+        front_->submit({who, {UnmapRequest{at, Bytes{input_.number(8, arena())}}}});
+    }
+
+    void move() {
+        const auto who = somebody(input_.byte());
+        const auto at = whole_page();
+        const auto to = whole_page();
+        front_->submit({who, {MoveRequest{at, Bytes{input_.number(8, arena())}, to}}});
     }
 
     void set_faults() {
@@ -169,7 +226,7 @@ private:
         faults.gone = (bits & 8) != 0;
         if ((bits & 16) != 0) faults.failing_allocation = bits >> 5;
         if ((bits & 32) != 0) faults.largest_host_piece = Bytes{65536};
-        kernel_->set_faults(HostDeviceId{device % 17u}, faults);
+        kernel().set_faults(HostDeviceId{device % 17u}, faults);
     }
 
     /// Something for pointers of later arguments to point to.
@@ -180,15 +237,15 @@ private:
             which < 0x80 ? kTargets[which % kTargets.size()] : kWords[which % kWords.size()];
         std::vector<std::byte> bytes;
         for (int copies = 0; copies <= (which >> 5 & 3); ++copies) {
-            const auto one = argument(what, false, input_, arena_);
+            const auto one = argument(what, false, input_, arena());
             bytes.insert(bytes.end(), one.begin(), one.end());
         }
-        arena_.put(to, bytes);
+        arena().put(to, bytes);
     }
 
     /// A request of the table, with its own size or any of them.
     void ask() {
-        const auto [file, caller] = whom();
+        const auto [one, caller] = whom();
         const std::size_t row = input_.byte() % kWords.size();
         const auto way = input_.byte();
         auto word = kWords[row].word;
@@ -196,18 +253,19 @@ private:
         if (way < kSizes.size()) word = (word & 0xC000FFFFu) | kSizes[way] << 16;
         while (size < kSizes.size() && kSizes[size] != (word >> 16 & 0x3FFF)) ++size;
         if (size < kSizes.size()) pairs_[row * kSizes.size() + size] = 1;
-        send(file, caller, word, kWords[row]);
+        ask(one, caller, word, kWords[row]);
     }
 
     void ask_any() {
-        const auto [file, caller] = whom();
+        const auto [one, caller] = whom();
         const auto word = static_cast<std::uint32_t>(input_.raw(4));
-        send(file, caller, (word & 0x80000000u) != 0 ? (word & 0xFFFF00FFu) | 0x4E00u : word,
-             Word{word, 16, "88"});
+        ask(one, caller, (word & 0x80000000u) != 0 ? (word & 0xFFFF00FFu) | 0x4E00u : word,
+            Word{word, 16, "88"});
     }
 
     /// How the argument is made: filled or plain; in its slot, at an edge, read-only or nowhere.
-    void send(const File& file, const Caller& caller, std::uint32_t word, const Word& otherwise) {
+    void ask(const Descriptor& to, const Caller& caller, std::uint32_t word,
+             const Word& otherwise) {
         const auto* what = &otherwise;
         for (const auto& row : kWords)
             if (row.word == word) what = &row;
@@ -216,69 +274,25 @@ private:
         if ((way & 0xF0) == 0x10) at = Arena::kReadOnly;
         if ((way & 0xF0) == 0x20) at = Arena::kEnd - (way & 15u) / 2 * 4;
         if ((way & 0xF0) == 0x30) at = Arena::kReadOnly - (way & 15u) / 2 * 4;
-        if ((way & 0xF0) == 0x40) at = input_.pointer(arena_);
-        arena_.put(at, argument(*what, (way & 1) == 0, input_, arena_));
-        note_what_stays(word, file, caller);
-        submit({caller, {IoctlRequest{file.number, word, at}}});
+        if ((way & 0xF0) == 0x40) at = input_.pointer(arena());
+        arena().put(at, argument(*what, (way & 1) == 0, input_, arena()));
+        note_what_stays(word, caller);
+        front_->submit({caller, {IoctlRequest{to.number, word, at}}});
     }
 
-    void note_what_stays(std::uint32_t word, const File& file, const Caller& caller) {
+    void note_what_stays(std::uint32_t word, const Caller& caller) {
         constexpr std::size_t kMostOfOneRequest = 96;
         const auto number = word & 0xFF;
         for (const std::uint32_t keeper : {1, 51, 53, 54, 103, 111, 125})
             if (number == keeper) left_.device_chunks += kMostOfOneRequest;
-        if (number == 85 && (!file.restricted || file.opener != caller.pid)) left_.marks = true;
-    }
-
-    void check_wait(const Answer& answer) {
-        require(answer.until.count > now_, "waits for what is past");
-        const auto wait = answer.until.count - now_;
-        require(wait <= kLongestWait, "waits for " + std::to_string(wait) + " ns");
-    }
-
-    /// Asks, or asks again with the ticket, and looks at the answer.
-    void submit(Waiting one) {
-        const auto answer = kernel_->submit(one.caller, one.request, arena_, {now_});
-        if (answer.waits) {
-            check_wait(answer);
-            if (one.request.ticket != answer.ticket) one.waited += answer.until.count - now_;
-            require(one.waited <= kLongestWait,
-                    "waits again and again, for " + std::to_string(one.waited) + " ns");
-            one.request.ticket = answer.ticket;
-            one.until = answer.until.count;
-            constexpr std::size_t kMostWaiting = 64;
-            if (waiting_.size() < kMostWaiting) waiting_.push_back(std::move(one));
-            return;
-        }
-        if (const auto* ask = std::get_if<IoctlRequest>(&one.request.what)) {
-            const Word* row = nullptr;
-            for (const auto& known : kWords)
-                if (known.word == ask->word) row = &known;
-            const auto encoded = ask->word >> 16 & 0x3FFF;
-            const bool buffers =
-                row != nullptr && std::string_view(row->layout).find('p') != std::string_view::npos;
-            return check_ioctl(answer.value, std::max(encoded, row == nullptr ? 300 : row->size),
-                               buffers);
-        }
-        if (std::holds_alternative<OpenRequest>(one.request.what)) return opened(one, answer.value);
-        require(answer.value == 0 || answer.value == -9, "answer of a close");
-        if (one.closing) release(one);
-    }
-
-    void release(const Waiting& one) {
-        const auto number = std::get<FlushRequest>(one.request.what).file;
-        kernel_->submit(one.caller, {ReleaseRequest{number}}, arena_, {now_});
-        std::erase_if(files_, [&](const File& file) { return file.number == number; });
+        if (number == 85 && !descriptors().on_restricted_lane(caller.pid)) left_.marks = true;
+        if (number == 136 && !front_->is_attached(caller.pid)) left_.pins = true;
     }
 
     Input input_;
     std::span<std::uint8_t> pairs_;
-    std::unique_ptr<SimKernel> kernel_;
-    Arena arena_;
-    std::vector<File> files_;
-    std::vector<Waiting> waiting_;
+    std::optional<Front> front_;
     Left left_;
-    std::uint64_t now_ = 1;
 };
 
 } // namespace fuzz

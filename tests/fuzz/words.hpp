@@ -88,7 +88,7 @@ inline constexpr std::array kWords{
     Word{0xC0284E69u, 40, "4____8ps8"}, // PROGRAM_ENGINE_NC64
     Word{0x80014E6Au, 1, "1"}, // DEVICE_RESET_STATUS
     Word{0x80084E6Au, 16, "44411__"}, // DEVICE_BDF_EXT
-    Word{0x80084E6Bu, 24, "8sp"}, // DMABUF_FD
+    Word{0x80084E6Bu, 24, "asp"}, // DMABUF_FD
     Word{0xC0304E6Cu, 48, "hht44____844"}, // MEM_COPY_ASYNC
     Word{0xC0384E6Cu, 56, "hhs88844"}, // MEM_COPY_ASYNC64
     Word{0x40184E6Du, 24, "hh4____"}, // MEM_COPY_ASYNC_WAIT
@@ -118,14 +118,14 @@ inline constexpr std::array kWords{
     Word{0x40044E80u, 4, "4"}, // METRICS_CTRL
     Word{0xC0204E81u, 32, "8p42__42__"}, // MEM_BUF_ZEROCOPY64_BATCHES
     Word{0x40044E82u, 4, "4"}, // THROTTLING_NOTIFICATIONS
-    Word{0x40104E83u, 16, "844"}, // GET_VA_PLACEMENT
+    Word{0x40104E83u, 16, "a44"}, // GET_VA_PLACEMENT
     Word{0xC0084E84u, 8, "z24"}, // GET_PERFORMANCE_PROFILE
     Word{0xB0084E85u, 12296, "4____4444hhh4____4444hhh4____4444hhh4____4444hhh4____*"}, // DMA_QUEUE_INIT_BATCH
     Word{0xC0244E86u, 36, "211111*"}, // AVAILABLE_PERF_PROFILES
     Word{0xC1084E87u, 264, "441111111111111111111111111111111111111111111111111111111111111111*"}, // GET_ASYNC_H2T_DMA_COMPL_QUEUES
-    Word{0xC0184E88u, 24, "8s8"}, // HOST_MEM_PIN
-    Word{0x40084E89u, 8, "8"}, // HOST_MEM_UNPIN
-    Word{0x80084E8Au, 32, "8spp"}, // DMABUF_FD_V2
+    Word{0xC0184E88u, 24, "as8"}, // HOST_MEM_PIN
+    Word{0x40084E89u, 8, "a"}, // HOST_MEM_UNPIN
+    Word{0x80084E8Au, 32, "aspp"}, // DMABUF_FD_V2
     Word{0xC0C84E8Bu, 200, "444444*"}, // GET_BAR_INFO
 };
 
