@@ -115,16 +115,17 @@ public:
     void sleep(Nanoseconds duration) { port_.sleep(duration); }
 
     /// The other processes that have the device open. Only an attached process may ask, so the
-    /// device is opened for the question where this object has not done so.
+    /// device is opened for the question where this process has not done so, if it is known to be
+    /// ready: an open waits as long as a reset takes. Errors: too, as detail::check_ready().
     Result<std::vector<AttachedProcess>> attached(HostDeviceId device) {
         constexpr auto operation = Operation::Query;
         if (!usable()) return fail(barred(operation));
         if (device.value() >= kMaxHostDevices) return fail(detail::no_device(operation, device));
-        const bool opened_before = fds_[device.value()] >= 0;
-        const auto fd = lease_->open_device(device);
-        if (!fd) return fail(fd.error());
-        auto found = detail::list_processes(port_, *fd);
-        if (!opened_before) (void)lease_->close_device(device); // the answer is good all the same
+        Result<void> ready;
+        if (!lease_->is_open(device)) ready = detail::check_ready(port_, device);
+        if (!ready) return fail(on(device, ready.error()));
+        auto found = lease_->borrow_device(
+            device, [&](int fd) { return detail::list_processes(port_, fd); });
         if (!found) return fail(on(device, found.error()));
         return found;
     }

@@ -21,12 +21,15 @@ using test::ScriptPort;
 
 namespace {
 
+constexpr const char* kResetFile = "/sys/devices/virtual/neuron_device/neuron0/reset";
+
 /// A trn1.2xlarge whose cores are all taken, with these processes attached to its device.
 std::shared_ptr<Script> busy_machine(std::vector<std::int32_t> pids, std::int64_t apps_answer = 0) {
     auto script = std::make_shared<Script>();
     script->files = {{"/sys/module/neuron", ""},
                      {"/sys/module/neuron/version", "2.24.7.0\n"},
                      {"/dev/neuron0", ""},
+                     {kResetFile, "1\n"},
                      {"/proc/4711/comm", "python3\n"}};
     script->ioctl = [pids, apps_answer](std::uint32_t word, void* argument) -> std::int64_t {
         if (word == 0x80184E6E)
@@ -130,4 +133,21 @@ TEST_CASE("when nobody can be named the refusal says why", "[backend][C07]") {
     REQUIRE_FALSE(claimed);
     CHECK(has(describe(claimed.error()),
               "who is attached to nd0 cannot be told: the attach was refused with EBUSY"));
+}
+
+TEST_CASE("a device that may be in a reset is not opened for a question", "[backend][C07]") {
+    const auto script = busy_machine({4711});
+    script->files[kResetFile] = "0\n";
+    CHECK(has(refusal(script), "who is attached to nd0 cannot be told: the device is being reset"));
+    CHECK(std::count(script->calls.begin(), script->calls.end(), "open /dev/neuron0 2") == 0);
+    script->files.erase(kResetFile);
+    script->read_errors[kResetFile] = EACCES; // only root may read it
+    CHECK(has(refusal(script),
+              "who is attached to nd0 cannot be told: a reset may be running (EACCES)"));
+    CHECK(std::count(script->calls.begin(), script->calls.end(), "open /dev/neuron0 2") == 0);
+    // What is open already can be asked.
+    IoctlDriver driver{ScriptPort(script)};
+    REQUIRE(driver.connect());
+    REQUIRE(driver.open_device(HostDeviceId{0}));
+    CHECK(driver.attached(HostDeviceId{0}));
 }

@@ -48,8 +48,12 @@ Result<CoreSet> free_here(D& driver, const PresentCores& present) {
 
 /// Why the processes of a device stay unknown.
 inline std::string cannot_tell(HostDeviceId device, const Error& error) {
-    return "who is attached to nd" + std::to_string(device.value()) + " cannot be told: " +
-           (error.operation == Operation::OpenDevice ? "the attach" : "the question") +
+    const std::string start =
+        "who is attached to nd" + std::to_string(device.value()) + " cannot be told: ";
+    if (error.detail == Detail::DeviceInReset) return start + "the device is being reset";
+    if (error.detail == Detail::FileUnreadable)
+        return start + "a reset may be running (" + errno_text(error.os_error) + ")";
+    return start + (error.operation == Operation::OpenDevice ? "the attach" : "the question") +
            " was refused with " + errno_text(error.os_error);
 }
 
