@@ -56,7 +56,7 @@ TEST_CASE("bring-up on a number of cores leaves nothing when any call fails", "[
     SimMachine machine("trn2.3xlarge", "2.26.5");
     const auto owner = owner_of(machine, 1, 1);
     const auto sibling = sibling_of(machine, 0, 2);
-    test::sweep("bring-up on two free cores", machine, 17, 75, [](SimMachine& m) {
+    test::sweep("bring-up on two free cores", machine, 18, 75, [](SimMachine& m) {
         const auto book = Book::open(quiet_count(2), test::SimDriver(port_of(m)));
         return book && (*book)->logical_cores().owned()[0].id == LogicalCore{2};
     });
@@ -67,10 +67,10 @@ TEST_CASE("a refused bring-up leaves nothing when any call fails, and nothing of
     SimMachine machine("trn2.3xlarge", "2.26.5");
     const auto owner = owner_of(machine, 1, 1);
     const auto sibling = sibling_of(machine);
-    test::sweep("cores that another process has", machine, 16, 60, [](SimMachine& m) {
+    test::sweep("cores that another process has", machine, 17, 60, [](SimMachine& m) {
         return refused(m, quiet_cores(0, 2), Detail::LogicalCoresBusy);
     });
-    test::sweep("a number of cores that is not free", machine, 20, 80,
+    test::sweep("a number of cores that is not free", machine, 21, 80,
                 [](SimMachine& m) { return refused(m, quiet_count(3), Detail::NotEnoughCores); });
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("counting cores leaves nothing when any call fails", "[faults]") {
     SimMachine machine("trn2.48xlarge", "2.26.5");
     const auto owner = owner_of(machine, 0, 64);
     const auto sibling = sibling_of(machine);
-    test::sweep("counting cores", machine, 3, 15, [](SimMachine& m) {
+    test::sweep("counting cores", machine, 4, 15, [](SimMachine& m) {
         const auto counts = count_cores(test::kQuiet, test::SimDriver(port_of(m)));
         return counts && counts->total == 64;
     });

@@ -250,23 +250,3 @@ TEST_CASE("C07: a refusal names the process that is attached", "[runtime][C07]")
     CHECK(error.text.view() == "attached: 4711");
     CHECK(machine.kernel->census() == held);
 }
-
-TEST_CASE("a refusal waits for no reset", "[runtime][C07]") {
-    for (const auto& faults : {SimFaults{.resets_hang = true}, SimFaults{.never_ready = true}}) {
-        auto made = SimKernel::make(
-            {.instance = "trn1.32xlarge", .driver_version = "2.26.5", .faults = faults});
-        REQUIRE(made);
-        SimKernel& kernel = **made;
-        SimDriver owner(SimPort(kernel, {.pid = 100}));
-        REQUIRE(owner.connect());
-        REQUIRE(owner.claim(UserCore{0}, 8));
-        const auto start = kernel.now();
-        const auto book =
-            Runtime<SimDriver>::open(quiet_cores(0, 8), SimDriver(SimPort(kernel, {.pid = 200})));
-        REQUIRE_FALSE(book);
-        CHECK(book.error().detail == Detail::LogicalCoresBusy);
-        CHECK(has(describe(book.error()),
-                  "who is attached to nd0 cannot be told: the device is being reset"));
-        CHECK(kernel.now().count - start.count < kSecond.count);
-    }
-}

@@ -190,6 +190,15 @@ public:
         return found;
     }
 
+    /// Those of [first, first + count) that the process has, as far as its book says.
+    [[nodiscard]] CoreSet held(UserCore first, std::uint32_t count) {
+        const std::lock_guard lock(door_->mutex);
+        CoreSet found;
+        for (std::uint32_t i = first.value(); i < first.value() + count; ++i)
+            found.set(i, marks().marked(i));
+        return found;
+    }
+
     /// Effects: gives up [first, first + count), as far as this lease holds it, and what the door
     /// could not give back before.
     Result<void> release(UserCore first, std::uint32_t count) {

@@ -104,7 +104,8 @@ Result<void> check_ready(P& port, HostDeviceId device) {
     return fail(error);
 }
 
-/// What sysfs calls the machine: Trn1, Inf2 and so on. Only drivers without a routing map need it.
+/// What sysfs calls the machine: Trn1, Inf2 and so on. Needed where there is no routing map, and
+/// where the type of instance decides about logical cores.
 template <Port P>
 InstanceFamily read_family(P& port, HostDeviceId device) {
     char buffer[64];
