@@ -10,6 +10,7 @@ int main() {
     const RuntimeOptions options{.core_count = 2, .wait_for_cores = Nanoseconds{5'000'000'000}};
     const auto counts = count_cores(options, SimDriver(SimPort(**kernel)));
     auto runtime = Runtime<SimDriver>::open(options, SimDriver(SimPort(**kernel)));
+    if (!counts) std::puts(describe(counts.error()).c_str());
     if (!counts || !runtime) return 1; // the log says how many are free, and who is there
     std::printf("%u of %u logical cores\n", counts->visible, counts->total);
     for (const auto& core : (*runtime)->logical_cores().owned())

@@ -71,6 +71,7 @@ private:
         Result<void> begin() {
             const std::lock_guard lock(mutex);
             if (owner && owner->closed()) {
+                was_up.store(true, std::memory_order_release);
                 current.store(nullptr, std::memory_order_release);
                 owner.reset();
             }

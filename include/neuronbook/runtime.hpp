@@ -31,7 +31,8 @@
 namespace neuronbook {
 inline namespace v0 {
 
-/// Shape of a runtime's tree.
+/// Shape of a runtime's tree. One with a `kInstanceTable` of its own goes by that instead of
+/// kInstances where the type of instance decides.
 struct RuntimeShape : TreeTraits {
     static constexpr std::uint32_t kNumMla = 32;
     static constexpr std::uint32_t kNumTpb = kMaxCoresPerDevice;
@@ -175,7 +176,8 @@ private:
     }
 
     Result<void> bring_up(const RuntimeOptions& options) {
-        const auto view = detail::view_machine(driver_, options, Shape::kMaxLncSize);
+        const auto view = detail::view_machine(driver_, options, Shape::kMaxLncSize,
+                                               detail::instances_of<Shape>());
         if (!view) return fail(view.error());
         facts_ = view->facts;
         geometry_ = view->geometry;
@@ -183,6 +185,8 @@ private:
         if (options.visible && options.core_count != 0)
             Log::write(LogLevel::Warn, "cores %s were chosen, so a number of cores (%u) is ignored",
                        std::string(options.visible->text.view()).c_str(), options.core_count);
+        const auto shared = detail::held_here(driver_, view->cores); // by siblings of this process
+        if (!shared) return fail(shared.error());
         const auto ranges = claim_cores(driver_, view->cores,
                                         {.visible = options.visible,
                                          .count = options.core_count,
@@ -195,7 +199,7 @@ private:
                 const LogicalCore core{range.first.value() + k};
                 if (auto owned = own(core, view->cores); !owned) return owned;
             }
-        return options.reset_cores ? reset_owned_cores() : Result<void>{};
+        return options.reset_cores ? reset_owned_cores(*shared) : Result<void>{};
     }
 
     Result<void> read_topology() {
@@ -262,10 +266,19 @@ private:
         return added;
     }
 
-    Result<void> reset_owned_cores() {
+    /// A reset ends the work of whoever uses the core, so `shared` ones are left alone.
+    Result<void> reset_owned_cores(const CoreSet& shared) {
+        std::array<std::uint32_t, Shape::kNumMla> masks{};
+        tree_.for_each_core([&](const auto& core) {
+            const std::uint32_t user = core.user().value();
+            masks[core.id().device.value()] |= (shared[user] ? 0u : 1u) << core.id().core.value();
+            if (shared[user])
+                Log::write(LogLevel::Warn, "core %u is not reset: a sibling runtime has it", user);
+        });
         Result<void> done;
         tree_.for_each_device([&](const auto& device) {
-            if (done) done = driver_.reset_cores(device.host(), device.owned_mask());
+            const std::uint32_t mask = masks[device.index().value()];
+            if (done && mask != 0) done = driver_.reset_cores(device.host(), mask);
         });
         return done;
     }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "neuronbook/base/ids.hpp"
@@ -33,7 +34,8 @@ struct RuntimeOptions {
     /// How long to wait for cores that other processes have. Nothing: not at all.
     std::optional<Nanoseconds> wait_for_cores{};
     /// Reset the claimed cores at bring-up. Off unless asked for: a reset is only safe on cores
-    /// that nobody else uses.
+    /// that nobody else uses. Those that another runtime of this process has are not reset, and
+    /// the log says so.
     bool reset_cores = false;
     /// Nothing leaves the level as it is.
     std::optional<LogLevel> log_level{};
@@ -60,12 +62,15 @@ struct RuntimeOptions {
         options.lnc_size = *size;
         if (const char* text = std::getenv("NEURON_RT_RESET_CORES")) {
             const std::string_view value(text);
-            if (value != "0" && value != "1") return fail(bad("NEURON_RT_RESET_CORES", text));
+            if (value != "0" && value != "1")
+                return fail(bad("NEURON_RT_RESET_CORES", text, "0 or 1"));
             options.reset_cores = value == "1";
         }
         if (const char* text = std::getenv("NEURON_RT_LOG_LEVEL")) {
             const auto level = parse_log_level(text);
-            if (!level) return fail(bad("NEURON_RT_LOG_LEVEL", text));
+            if (!level)
+                return fail(
+                    bad("NEURON_RT_LOG_LEVEL", text, "ERROR, WARN, INFO, DEBUG, TRACE or QUIET"));
             options.log_level = level;
         }
         return options;
@@ -80,7 +85,7 @@ private:
             const char* text = std::getenv(kNames[i]);
             if (!text) continue;
             const std::string_view value(text);
-            if (value != "1" && value != "2") return fail(bad(kNames[i], text));
+            if (value != "1" && value != "2") return fail(bad(kNames[i], text, "1 or 2"));
             sizes[i] = value == "1" ? 1 : 2;
         }
         if (!sizes[0] || !sizes[1] || sizes[0] == sizes[1]) return sizes[0] ? sizes[0] : sizes[1];
@@ -90,9 +95,13 @@ private:
         return fail(refused(Detail::LncConflict, text));
     }
 
-    static Error bad(const char* name, const char* value) {
-        char text[ShortText::kCapacity + 2]; // room to see that it was cut
-        std::snprintf(text, sizeof text, "%s=%s", name, value);
+    /// `takes` says what would do; the value is cut where that leaves no room for all of it.
+    static Error bad(const char* name, std::string_view value, std::string_view takes) {
+        std::string text(name);
+        const std::size_t room = ShortText::kCapacity - text.size() - takes.size() - 10;
+        const bool cut = value.size() > room;
+        text.append("=").append(value.substr(0, cut ? room - 3 : room)).append(cut ? "..." : "");
+        text.append(" (takes ").append(takes).append(")"); // 10 with the sign
         return refused(Detail::BadOption, text);
     }
 

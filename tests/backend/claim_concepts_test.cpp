@@ -44,7 +44,14 @@ struct FreeCoresAreCounted : ClaimArchetype {
 struct FreeCoresNeverFail : ClaimArchetype {
     CoreSet free_cores(UserCore, std::uint32_t);
 };
+struct NoHeld : ClaimArchetype {
+    Result<CoreSet> held(UserCore, std::uint32_t) = delete;
+};
+struct HeldAreCounted : ClaimArchetype {
+    Result<std::uint32_t> held(UserCore, std::uint32_t);
+};
 static_assert(ClaimOps<ClaimArchetype>);
+static_assert(!ClaimOps<NoHeld> && !ClaimOps<HeldAreCounted>);
 static_assert(!ClaimOps<NoClaim> && !ClaimOps<ClaimsPhysicalCores> && !ClaimOps<ClaimIsABool>);
 static_assert(!ClaimOps<NoClaimFree> && !ClaimOps<ClaimFreeCounts>);
 static_assert(!ClaimOps<NoRelease> && !ClaimOps<ReleaseSaysNothing>);

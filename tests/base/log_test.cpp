@@ -87,6 +87,20 @@ TEST_CASE("a child forked while another thread logs can log", "[base][log]") {
     Log::set_sink(nullptr);
 }
 
+TEST_CASE("D09: a sink that throws loses its line and nothing else", "[base][log][D09]") {
+    int called = 0;
+    Log::set_sink(
+        [](void* context, LogLevel, std::string_view) {
+            ++*static_cast<int*>(context);
+            throw 1;
+        },
+        &called);
+    CHECK_NOTHROW(Log::write(LogLevel::Error, "lost"));
+    std::thread([] { Log::write(LogLevel::Error, "the lock is free"); }).join();
+    CHECK(called == 2);
+    Log::set_sink(nullptr);
+}
+
 TEST_CASE("lines of several threads do not interleave", "[base][log]") {
     LogLines sink;
     constexpr int each = 200;

@@ -75,7 +75,7 @@ TEST_CASE("bring-up with a reset of the cores leaves nothing when any call fails
 
 TEST_CASE("bring-up of sixteen devices leaves nothing when any call fails", "[faults]") {
     SimMachine machine("trn2.48xlarge", "2.26.5");
-    test::sweep("bring-up, trn2.48xlarge", machine, 74, 280, bring_up);
+    test::sweep("bring-up, trn2.48xlarge", machine, 75, 280, bring_up);
 }
 
 TEST_CASE("a life of bring-up, allocate, copy, free and close leaves nothing when any call fails",

@@ -22,6 +22,7 @@ constexpr int kSteps = 12'000;
 struct Process {
     std::int32_t pid = 0;
     std::unique_ptr<SimDriver> driver;
+    std::unique_ptr<SimDriver> sibling; ///< of some: a second lease of the same door
     std::vector<LogicalRange> held;
 };
 
@@ -34,7 +35,10 @@ public:
         baseline_ = kernel_->census();
         present_ =
             PresentCores(devices(), *geometry_of(Architecture::Cayman), *LncSize::make(2, 2, 8));
-        for (std::uint32_t i = 0; i < kProcesses; ++i) start(processes_[i]);
+        for (std::uint32_t i = 0; i < kProcesses; ++i) {
+            start(processes_[i]);
+            if (i < kProcesses / 2) start_sibling(processes_[i]);
+        }
         start(looker_);
     }
 
@@ -45,8 +49,12 @@ public:
             claim(process, {.count = 1 + static_cast<std::uint32_t>(random_() % 9)});
         else if (what < 60)
             claim(process, {.visible = anywhere()});
-        else if (what < 90)
+        else if (what < 84)
             release(process);
+        else if (what < 87)
+            share(process);
+        else if (what < 90)
+            lose(process);
         else if (what < 95)
             end(process, [&] { process.driver.reset(); });
         else
@@ -67,6 +75,8 @@ public:
 
     void finish() {
         for (auto& process : processes_) process.driver.reset();
+        CHECK(kernel_->census().marks == 0); // by request where a sibling keeps the lane open
+        for (auto& process : processes_) process.sibling.reset();
         CHECK(kernel_->census().marks == 0);
         looker_.driver.reset();
         CHECK(kernel_->census() == baseline_);
@@ -87,6 +97,31 @@ private:
         process.pid = next_pid_++;
         process.driver = std::make_unique<SimDriver>(SimPort(*kernel_, {.pid = process.pid}));
         REQUIRE(process.driver->connect());
+    }
+
+    void start_sibling(Process& process) {
+        process.sibling = std::make_unique<SimDriver>(SimPort(*kernel_, {.pid = process.pid}));
+        REQUIRE(process.sibling->connect());
+    }
+
+    /// The sibling has cores of its process for a moment.
+    void share(Process& process) {
+        if (!process.sibling || process.held.empty()) return;
+        const LogicalRange range = process.held[random_() % process.held.size()];
+        const UserCore first = present_.lnc().core_of(range.first);
+        for (std::uint32_t k = 0; k < range.count; ++k) // released with another entry
+            if (owners_[range.first.value() + k] != process.pid) return;
+        REQUIRE(process.sibling->claim(first, 2 * range.count));
+        REQUIRE(process.sibling->release(first, 2 * range.count));
+    }
+
+    /// The program closes a descriptor of the lane that is its own, and looks before others do.
+    void lose(Process& process) {
+        SimPort careless(*kernel_, {.pid = process.pid});
+        const auto fd = careless.open("/dev/neuron0", Access::WriteOnly);
+        REQUIRE(careless.close(static_cast<int>(fd)) == 0);
+        auto& looking = process.sibling ? *process.sibling : *process.driver;
+        REQUIRE(looking.free_cores(UserCore{0}, 1));
     }
 
     VisibleCores anywhere() {
@@ -136,7 +171,10 @@ private:
             if (owner == process.pid) owner = 0;
         process.held.clear();
         process.driver.reset();
+        const bool paired = process.sibling != nullptr;
+        process.sibling.reset();
         start(process);
+        if (paired) start_sibling(process);
     }
 
     [[nodiscard]] std::size_t held() const {

@@ -235,10 +235,11 @@ TEST_CASE("marks that the program dropped itself are back at the next bring-up, 
 
     CHECK(careless.close(static_cast<int>(careless.open("/dev/neuron0", Access::WriteOnly))) == 0);
     auto thief = up(machine, quiet_cores(1, 1), 200);
-    const auto error = refused(machine, quiet_count(1), 100);
+    const auto error = refused(machine, quiet_cores(1, 1), 100);
     CHECK(error.detail == Detail::MarkTaken);
     CHECK(error.value == 1);
     CHECK(has(describe(error), "core 1 was this process's and is another's now"));
+    CHECK(up(machine, quiet_count(1))->logical_cores().owned()[0].id == LogicalCore{4});
 }
 
 TEST_CASE("C07: a refusal names the process that is attached", "[runtime][C07]") {

@@ -44,6 +44,7 @@ struct ClaimArchetype : Bare {
     Result<void> claim_free(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
     Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
+    Result<CoreSet> held(UserCore, std::uint32_t) { return fail({}); }
 };
 
 struct ClockArchetype : Bare {
@@ -107,6 +108,7 @@ struct DriverArchetype {
     Result<void> claim_free(UserCore, std::uint32_t) { return fail({}); }
     Result<void> release(UserCore, std::uint32_t) { return fail({}); }
     Result<CoreSet> free_cores(UserCore, std::uint32_t) { return fail({}); }
+    Result<CoreSet> held(UserCore, std::uint32_t) { return fail({}); }
     Nanoseconds now() { return {}; }
     void sleep(Nanoseconds) {}
     Result<DeviceFacts> open_device(HostDeviceId) { return fail({}); }

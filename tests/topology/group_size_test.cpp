@@ -11,6 +11,10 @@ TEST_CASE("C08: a group of 24 cores is legal on inf2 and not on trn1", "[topolog
         CHECK(is_group_size(trn1, legal));
     for (const std::uint32_t illegal : {0u, 3u, 4u, 7u, 12u, 24u, 31u, 33u, 48u})
         CHECK_FALSE(is_group_size(trn1, illegal));
+    for (const std::uint32_t illegal : {34u, 40u, 100u}) CHECK_FALSE(is_group_size(trn1, illegal));
+    const auto& small = *instance_named("trn1.2xlarge"); // one device, joined with no other
+    for (std::uint32_t cores = 0; cores <= 96; ++cores)
+        CHECK(is_group_size(small, cores) == (cores == 1 || cores == 2));
     const auto& inf2 = *instance_named("inf2.48xlarge");
     for (std::uint32_t cores = 1; cores <= 24; ++cores) CHECK(is_group_size(inf2, cores));
     CHECK_FALSE(is_group_size(inf2, 0));

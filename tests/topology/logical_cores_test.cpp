@@ -52,6 +52,15 @@ TEST_CASE("before a size is set every stateful translator says so", "[topology][
     CHECK(*cores.size() == kPair);
     CHECK(*cores.logical_of(UserCore{7}) == LogicalCore{3});
     CHECK(*cores.core_of(LogicalCore{3}, 1) == UserCore{7});
+    CHECK(*cores.core_of(LogicalCore{255}, 1) == UserCore{511});
+    CHECK(*cores.physical_count(256) == 512);
+    CHECK(*cores.physical_count(0) == 0);
+    CHECK(cores.core_of(LogicalCore{3}, 2).error().detail == Detail::SubgraphOutOfRange);
+    CHECK(cores.core_of(LogicalCore{3}, 2).error().limit == 2);
+    CHECK(cores.core_of(LogicalCore{256}).error().detail == Detail::CoreOutOfRange);
+    CHECK(cores.core_of(LogicalCore{0x8000'0000u}).error().limit == 256);
+    CHECK(cores.physical_count(257).error().detail == Detail::CoreOutOfRange);
+    CHECK(cores.physical_count(0x8000'0001u).error().detail == Detail::CoreOutOfRange);
     CHECK(*cores.logical_count(7) == 4);
     CHECK(*cores.physical_count(4) == 8);
     cores.clear();

@@ -99,8 +99,12 @@ TEST_CASE("a run of any cores is the lowest of whole logical cores on present de
     CHECK(lowest(users(6, 64), 4, 2) == range(3, 4));
     CHECK(lowest(users(16, 24), 1) == range(999, 0));
     CHECK(lowest(CoreSet{}, 1) == range(999, 0));
-    CHECK(cores.longest_run(all) == 8);
-    CHECK(cores.longest_run(users(2, 9)) == 3);
+    CHECK(cores.longest_run(all, 64) == 8);
+    CHECK(cores.longest_run(users(2, 9), 64) == 3);
+    CHECK(cores.longest_run(all, 1) == 4);
+    CHECK(cores.longest_run(users(2, 9), 1) == 3);
+    CHECK(cores.longest_run(users(6, 64), 1) == 4); // 3-7: one of them is alone on its device
+    CHECK(cores.longest_run(all, 0) == 0);
     CHECK(cores.count_in(users(1, 32), range(0, 16)) == 15);
     CHECK(cores.devices_of(range(3, 2)) == 2);
     CHECK(cores.devices_of(range(3, 0)) == 0);

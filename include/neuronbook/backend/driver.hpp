@@ -84,6 +84,8 @@ using CoreSet = std::bitset<kMaxUserCores>;
 struct AttachedProcess {
     std::int32_t pid = 0; ///< as the host counts; a container counts otherwise
     ShortText command{};  ///< empty where it cannot be read
+    /// The numbers are the host's and this process has another one for itself, so it may be this.
+    bool host_number = false;
 };
 
 /// Where memory lies. libnrt: dma_mem_location_t
@@ -209,12 +211,15 @@ concept TopologyOps = requires(D driver) {
 /// - `release(first, count)`: of what this driver object claimed.
 /// - `free_cores(first, count)`: those of the run that no process has claimed, this one included;
 ///   takes none, so any of them may be gone when the answer arrives.
+/// - `held(first, count)`: those of the run that this process has claimed by any driver object;
+///   by what it knows, without asking.
 template <class D>
 concept ClaimOps = requires(D driver, UserCore first, std::uint32_t count) {
     { driver.claim(first, count) } -> std::same_as<Result<void>>;
     { driver.claim_free(first, count) } -> std::same_as<Result<void>>;
     { driver.release(first, count) } -> std::same_as<Result<void>>;
     { driver.free_cores(first, count) } -> std::same_as<Result<CoreSet>>;
+    { driver.held(first, count) } -> std::same_as<Result<CoreSet>>;
 };
 
 /// The clock that waiting goes by, monotonic; virtual where the kernel is simulated.

@@ -46,11 +46,11 @@ public:
         if (!lease) return fail(lease.error());
         auto facts = detail::shake_hands(port_, lease->misc_fd(), *version);
         if (!facts) return fail(facts.error());
-        if (!detail::has_routing_map(*facts)) facts->family = detail::read_family(port_, *lowest);
-
+        geometry_ = geometry_of(facts->architecture);
+        if (!detail::has_routing_map(*facts) || geometry_->max_lnc_size > 1)
+            facts->family = detail::read_family(port_, *lowest);
         fds_.fill(-1); // a driver that was moved from may connect again
         facts_ = *facts;
-        geometry_ = geometry_of(facts_.architecture);
         form_ = detail::chunk_form(facts_);
         lease->count_cores(geometry_->cores, facts_.features & uapi::kFeatureBigCoreMaps);
         lease_ = std::make_unique<detail::DoorLease<P>>(*std::move(lease));
@@ -77,12 +77,10 @@ public:
         if (!usable()) return fail(barred(Operation::ReadTopology));
         return detail::read_routing_ids(port_, lease_->misc_fd(), facts_);
     }
-
     Result<std::optional<CoreMapEntries>> core_map() {
         if (!usable()) return fail(barred(Operation::ReadTopology));
         return detail::read_core_map(port_, lease_->misc_fd(), facts_);
     }
-
     Result<std::optional<Pod>> pod() {
         if (!usable()) return fail(barred(Operation::ReadTopology));
         return detail::read_pod(port_, lease_->misc_fd(), facts_);
@@ -92,7 +90,6 @@ public:
         if (auto legal = check_cores(Operation::ClaimCores, first, count); !legal) return legal;
         return lease_->claim(first, count, detail::Sharing::WithinProcess);
     }
-
     Result<void> claim_free(UserCore first, std::uint32_t count) {
         if (auto legal = check_cores(Operation::ClaimCores, first, count); !legal) return legal;
         return lease_->claim(first, count, detail::Sharing::None);
@@ -108,23 +105,28 @@ public:
         if (!legal) return fail(legal.error());
         return lease_->free_cores(first, count);
     }
+    Result<CoreSet> held(UserCore first, std::uint32_t count) {
+        const auto legal = check_cores(Operation::Query, first, count);
+        if (!legal) return fail(legal.error());
+        return lease_->held(first, count);
+    }
 
-    /// The port's clock.
     [[nodiscard]] Nanoseconds now() { return port_.now(); }
     /// Requires: no lock of this library is held.
     void sleep(Nanoseconds duration) { port_.sleep(duration); }
 
     /// The other processes that have the device open. Only an attached process may ask, so the
-    /// device is opened for the question where this object has not done so.
+    /// device is opened for the question where this process has not done so, if it is known to be
+    /// ready: an open waits as long as a reset takes. Errors: too, as detail::check_ready().
     Result<std::vector<AttachedProcess>> attached(HostDeviceId device) {
         constexpr auto operation = Operation::Query;
         if (!usable()) return fail(barred(operation));
         if (device.value() >= kMaxHostDevices) return fail(detail::no_device(operation, device));
-        const bool opened_before = fds_[device.value()] >= 0;
-        const auto fd = lease_->open_device(device);
-        if (!fd) return fail(fd.error());
-        auto found = detail::list_processes(port_, *fd);
-        if (!opened_before) (void)lease_->close_device(device); // the answer is good all the same
+        Result<void> ready;
+        if (!lease_->is_open(device)) ready = detail::check_ready(port_, device);
+        if (!ready) return fail(on(device, ready.error()));
+        auto found = lease_->borrow_device(
+            device, [&](int fd) { return detail::list_processes(port_, fd); });
         if (!found) return fail(on(device, found.error()));
         return found;
     }

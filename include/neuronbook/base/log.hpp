@@ -41,8 +41,8 @@ using LogFunction = void (*)(void* context, LogLevel level, std::string_view lin
 
 /// Process-wide log of this library version. Thread-safe: lines never interleave, and once
 /// set_sink() has returned the old sink is not called any more. A child of fork() may log, whatever
-/// the parent's threads were doing. A sink must neither log nor fork.
-/// libnrt: nlog
+/// the parent's threads were doing. A sink must neither log nor fork. It may throw: the line is
+/// lost and nothing else, since lines are written while things are given back. libnrt: nlog
 class Log {
 public:
     static void set_level(LogLevel level) noexcept {
@@ -73,8 +73,7 @@ public:
         const auto length = static_cast<std::size_t>(wanted);
         auto& s = state();
         const std::lock_guard lock(s.mutex);
-        s.function.load()(s.context, level,
-                          {line, length < sizeof line ? length : sizeof line - 1});
+        pass_on(s, level, {line, length < sizeof line ? length : sizeof line - 1});
     }
 
 private:
@@ -84,6 +83,17 @@ private:
         std::atomic<LogFunction> function{to_stderr};
         std::atomic<void*> context{nullptr};
     };
+
+    static void pass_on(State& s, LogLevel level, std::string_view line) noexcept {
+#ifdef __cpp_exceptions
+        try {
+            s.function.load()(s.context, level, line);
+        } catch (...) { // the sink's own business
+        }
+#else
+        s.function.load()(s.context, level, line);
+#endif
+    }
 
     /// Constant-initialised: a guard that another thread holds during a fork would stay held too.
     static State& state() noexcept {

@@ -59,6 +59,7 @@ enum class Detail : std::uint8_t {
     NotPermitted,
     DeviceGone,
     DeviceFailedReset,
+    DeviceInReset,
     AttachSlotsFull,
     UnknownInstance,
     UnknownArchitecture,

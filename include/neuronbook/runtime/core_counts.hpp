@@ -27,6 +27,8 @@ struct CoreCounts {
 
 /// Effects: counts, through a driver object of its own that is gone afterwards. Other processes may
 /// have all cores, and runtimes of this process keep theirs. Without devices both numbers are 0.
+/// Limit: where nothing of this library is up in the process, the driver's lane is closed again,
+/// and with it the kernel drops all core marks that another library of the process made by itself.
 /// Errors: as Runtime::open() up to its claim; NotEnoughCores when the options want more cores than
 /// there are.
 template <class D>
@@ -54,7 +56,7 @@ Result<CoreCounts> count_cores(const RuntimeOptions& options, D driver,
                      .detail = Detail::NotEnoughCores,
                      .limit = total,
                      .asked = options.core_count,
-                     .largest = view->cores.longest_run(CoreSet{}.set()),
+                     .largest = view->cores.longest_run(CoreSet{}.set(), kMaxHostDevices),
                      .lnc = view->cores.lnc().count()});
     return CoreCounts{total, options.core_count != 0 ? options.core_count : total};
 }

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/base/architecture.hpp"
+#include "neuronbook/base/instance.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/runtime_options.hpp"
 #include "neuronbook/topology/lnc_choice.hpp"
@@ -25,12 +27,22 @@ struct MachineView {
     PresentCores cores{};
 };
 
+/// The table that a shape's runtime knows types of instances by.
+template <class Shape>
+constexpr std::span<const Instance> instances_of() noexcept {
+    if constexpr (requires { Shape::kInstanceTable; })
+        return Shape::kInstanceTable;
+    else
+        return kInstances;
+}
+
 /// Effects: connects the driver and looks at the machine. `most_lnc`: the largest logical core the
 /// program was built for. Errors: the driver's; INVALID with UnknownArchitecture (value: its
 /// number), and as choose_lnc_size(). The driver stays connected either way.
 template <class D>
     requires Connectable<D> && TopologyOps<D>
-Result<MachineView> view_machine(D& driver, const RuntimeOptions& options, std::uint32_t most_lnc) {
+Result<MachineView> view_machine(D& driver, const RuntimeOptions& options, std::uint32_t most_lnc,
+                                 std::span<const Instance> table = kInstances) {
     const auto facts = driver.connect();
     if (!facts) return fail(facts.error());
     MachineView view{.facts = *facts, .geometry = geometry_of(facts->architecture)};
@@ -39,8 +51,8 @@ Result<MachineView> view_machine(D& driver, const RuntimeOptions& options, std::
                      .operation = Operation::BringUp,
                      .detail = Detail::UnknownArchitecture,
                      .value = static_cast<std::uint64_t>(facts->architecture)});
-    const auto lnc =
-        choose_lnc_size(*view.geometry, most_lnc, takes_only_lnc2(facts->family), options.lnc_size);
+    const auto lnc = choose_lnc_size(*view.geometry, most_lnc,
+                                     takes_only_lnc2(facts->family, table), options.lnc_size);
     if (!lnc) return fail(lnc.error());
     const auto devices = driver.devices();
     if (!devices) return fail(devices.error());

@@ -50,14 +50,15 @@ public:
     Result<Ranges> run() {
         if (auto sane = check(); !sane) return fail(sane.error());
         const std::uint64_t start = driver_.now().count;
-        for (;;) {
+        for (bool told = false;; told = true) {
             auto got = attempt();
             if (got || !is_busy(got.error())) return got;
             const std::uint64_t waited = driver_.now().count - start;
             const std::uint64_t most = hopeless() || !wish_.wait ? 0 : wish_.wait->count;
             if (waited >= most)
-                return fail(explain_busy(driver_, present_, request(), got.error()));
-            if (waited == 0) Log::write(LogLevel::Info, "waiting for cores that others have");
+                return fail(
+                    explain_busy(driver_, present_, request(), wish_.most_devices, got.error()));
+            if (!told) Log::write(LogLevel::Info, "waiting for cores that others have");
             driver_.sleep({std::min(kClaimPoll.count, most - waited)});
         }
     }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "neuronbook/backend/driver.hpp"
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/topology/lnc_size.hpp"
@@ -100,7 +101,7 @@ public:
 
     /// Effects: adds the next logical core. Errors: INVALID with LncNotInitialized, with
     /// LncSizeInvalid where `cores` are not one logical core's, with Duplicate; RESOURCE with
-    /// TooManyDevices past `Most`.
+    /// CoreOutOfRange past `Most` (value: how many there are).
     Result<const Record*> add(LogicalCore id, FabricCore fabric,
                               std::span<const PhysicalCore> cores) {
         if (!size_) return fail(not_initialized());
@@ -122,7 +123,9 @@ public:
         return *size_;
     }
 
-    // The translators of LncSize, by the size in force. Errors: as size().
+    // The translators of LncSize, by the size in force. Errors: as size(); where a logical core is
+    // turned into physical ones, INVALID with CoreOutOfRange (value: a core, limit) past those that
+    // a host can have, and SubgraphOutOfRange (value, limit: the size).
 
     /// libnrt: vtpb_translate_ptpb_to_vtpb
     [[nodiscard]] Result<LogicalCore> logical_of(UserCore core) const {
@@ -132,6 +135,9 @@ public:
     /// libnrt: vtpb_translate_vtpb_to_ptpb
     [[nodiscard]] Result<UserCore> core_of(LogicalCore core, std::uint32_t place = 0) const {
         if (!size_) return fail(not_initialized());
+        if (place >= size_->count())
+            return fail(wrong(Status::Invalid, Detail::SubgraphOutOfRange, place, size_->count()));
+        if (auto there = on_a_host(core.value()); !there) return fail(there.error());
         return size_->core_of(core, place);
     }
     [[nodiscard]] Result<std::uint32_t> logical_count(std::uint32_t cores) const {
@@ -140,6 +146,8 @@ public:
     }
     [[nodiscard]] Result<std::uint32_t> physical_count(std::uint32_t cores) const {
         if (!size_) return fail(not_initialized());
+        // As many as there are is one more than the last.
+        if (auto there = on_a_host(cores == 0 ? 0 : cores - 1); !there) return fail(there.error());
         return size_->physical_count(cores);
     }
 
@@ -173,6 +181,13 @@ private:
         for (std::uint32_t i = 0; i < count_; ++i)
             if (matches(records_[i])) return &records_[i];
         return nullptr;
+    }
+
+    /// Requires: a size is in force.
+    [[nodiscard]] Result<void> on_a_host(std::uint32_t core) const {
+        const std::uint32_t most = size_->logical_count(kMaxUserCores);
+        if (core < most) return {};
+        return fail(wrong(Status::Invalid, Detail::CoreOutOfRange, core, most));
     }
 
     static Error not_initialized() {

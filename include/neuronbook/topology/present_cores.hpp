@@ -146,11 +146,13 @@ public:
     }
 
     /// Length of the longest run that lowest_run() would find.
-    [[nodiscard]] std::uint32_t longest_run(const CoreSet& cores) const noexcept {
+    [[nodiscard]] std::uint32_t longest_run(const CoreSet& cores,
+                                            std::uint32_t most_devices) const noexcept {
         std::uint32_t run = 0;
         std::uint32_t longest = 0;
         for (std::uint32_t i = 0; i < end(); ++i) {
             run = has(LogicalCore{i}) && whole_in(cores, LogicalCore{i}) ? run + 1 : 0;
+            while (run != 0 && devices_of({LogicalCore{i + 1 - run}, run}) > most_devices) --run;
             longest = std::max(longest, run);
         }
         return longest;

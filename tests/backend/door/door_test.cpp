@@ -128,24 +128,6 @@ TEST_CASE("a refused claim keeps what was held before it", "[backend][door]") {
     CHECK(other.claim(UserCore{0}, 1));
 }
 
-TEST_CASE("a mark that the driver does not take back stays booked to the process",
-          "[backend][door]") {
-    const auto kernel = machine();
-    FaultPlan plan;
-    using Faulty = IoctlDriver<FaultPort<SimPort>>;
-    Faulty mine{FaultPort(SimPort(*kernel, {.pid = 100}), plan)};
-    auto sibling = connected(*kernel, 100);
-    REQUIRE(mine.connect());
-    REQUIRE(mine.claim(UserCore{0}, 2));
-    plan.fail_nth(1, -EPERM);
-    CHECK_FALSE(mine.release(UserCore{0}, 2));
-    CHECK(kernel->census().marks == 2);
-    CHECK(sibling.claim(UserCore{0}, 2)); // the process has them, so a sibling may
-    mine.disconnect();
-    sibling.disconnect(); // the last lease closes the lane, and the kernel drops the rest
-    CHECK(kernel->census().marks == 0);
-}
-
 TEST_CASE("a device opened again is described again, and a failure leaves it open",
           "[backend][door]") {
     const auto kernel = machine();

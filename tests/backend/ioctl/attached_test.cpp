@@ -21,12 +21,18 @@ using test::ScriptPort;
 
 namespace {
 
-/// A trn1.2xlarge whose cores are all taken, with these processes attached to its device.
-std::shared_ptr<Script> busy_machine(std::vector<std::int32_t> pids, std::int64_t apps_answer = 0) {
+constexpr const char* kResetFile = "/sys/devices/virtual/neuron_device/neuron0/reset";
+
+/// A trn1.2xlarge whose cores are all taken, with these processes attached to its device, and this
+/// one as the kernel sees it.
+std::shared_ptr<Script> busy_machine(std::vector<std::int32_t> pids, std::int64_t apps_answer = 0,
+                                     std::int32_t own = ::getpid()) {
+    if (pids.size() < 16) pids.push_back(own);
     auto script = std::make_shared<Script>();
     script->files = {{"/sys/module/neuron", ""},
                      {"/sys/module/neuron/version", "2.24.7.0\n"},
                      {"/dev/neuron0", ""},
+                     {kResetFile, "1\n"},
                      {"/proc/4711/comm", "python3\n"}};
     script->ioctl = [pids, apps_answer](std::uint32_t word, void* argument) -> std::int64_t {
         if (word == 0x80184E6E)
@@ -70,7 +76,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 } // namespace
 
 TEST_CASE("attached processes are told with their commands, this process left out", "[backend]") {
-    const auto script = busy_machine({4711, static_cast<std::int32_t>(::getpid()), 12});
+    const auto script = busy_machine({4711, 12});
     IoctlDriver driver{ScriptPort(script)};
     REQUIRE(driver.connect());
     const auto found = driver.attached(HostDeviceId{0});
@@ -116,6 +122,26 @@ TEST_CASE("C07, D06: a refusal names who is attached as candidates, never as own
     CHECK(closed == 2); // the device after the question, the lane at the end
 }
 
+TEST_CASE("in a container no command is told, and that this process is among the numbers",
+          "[backend][C07][D06]") {
+    const auto script = busy_machine({4711}, 0, 815); // 815 is this process to the kernel
+    const auto text = refusal(script);
+    CHECK(has(text, "attached: 4711, 815 (numbers of the host, this process among them)"));
+    CHECK_FALSE(has(text, "python3"));
+}
+
+TEST_CASE("candidates that have no room are counted, and none is cut", "[backend][C07]") {
+    std::vector<std::int32_t> pids;
+    for (std::int32_t i = 0; i < 15; ++i) pids.push_back(1'234'500 + i);
+    CHECK(has(refusal(busy_machine(pids)),
+              "attached: 1234500, 1234501, 1234502, 1234503, 1234504, 1234505, 1234506, "
+              "1234507 and 7 more, EBUSY"));
+    CHECK(has(
+        refusal(busy_machine(pids, 0, 815)),
+        "attached: 1234500, 1234501, 1234502 and 13 more (numbers of the host, this process among "
+        "them)"));
+}
+
 TEST_CASE("when nobody can be named the refusal says why", "[backend][C07]") {
     CHECK(has(refusal(busy_machine({}, -EINVAL)),
               "who is attached to nd0 cannot be told: the question was refused with EINVAL"));
@@ -130,4 +156,21 @@ TEST_CASE("when nobody can be named the refusal says why", "[backend][C07]") {
     REQUIRE_FALSE(claimed);
     CHECK(has(describe(claimed.error()),
               "who is attached to nd0 cannot be told: the attach was refused with EBUSY"));
+}
+
+TEST_CASE("a device that may be in a reset is not opened for a question", "[backend][C07]") {
+    const auto script = busy_machine({4711});
+    script->files[kResetFile] = "0\n";
+    CHECK(has(refusal(script), "who is attached to nd0 cannot be told: the device is being reset"));
+    CHECK(std::count(script->calls.begin(), script->calls.end(), "open /dev/neuron0 2") == 0);
+    script->files.erase(kResetFile);
+    script->read_errors[kResetFile] = EACCES; // only root may read it
+    CHECK(has(refusal(script),
+              "who is attached to nd0 cannot be told: a reset may be running (EACCES)"));
+    CHECK(std::count(script->calls.begin(), script->calls.end(), "open /dev/neuron0 2") == 0);
+    // What is open already can be asked.
+    IoctlDriver driver{ScriptPort(script)};
+    REQUIRE(driver.connect());
+    REQUIRE(driver.open_device(HostDeviceId{0}));
+    CHECK(driver.attached(HostDeviceId{0}));
 }

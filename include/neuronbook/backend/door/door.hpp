@@ -55,8 +55,12 @@ struct Door {
     HostDeviceId misc_device; ///< marks are relative to this node
     std::array<Node, kMaxHostDevices> nodes{};
     std::array<std::uint16_t, uapi::kCoreSlots> claims{}; ///< leases that claim each user core
-    std::array<bool, uapi::kCoreSlots> lost{};            ///< claimed, but the mark is gone
-    Door* next = nullptr;                                 ///< guarded by the registry
+    std::uint32_t losses = 0; ///< how often it was noticed that the kernel dropped the marks
+    /// Claimed, but the mark is gone: the number of the loss. 0: not lost.
+    std::array<std::uint32_t, uapi::kCoreSlots> lost{};
+    std::array<bool, uapi::kCoreSlots> taken{}; ///< lost, and surely another process's
+    std::array<bool, uapi::kCoreSlots> owed{};  ///< no lease's, but the driver did not take it back
+    Door* next = nullptr;                       ///< guarded by the registry
 };
 
 /// All doors of the process, and whether it is still that process.
@@ -108,7 +112,9 @@ public:
         open_.fetch_sub(1, std::memory_order_relaxed);
         // What the driver did not take back it may drop at any time from now on.
         door.claims.fill(0);
-        door.lost.fill(false);
+        door.lost.fill(0);
+        door.taken.fill(false);
+        door.owed.fill(false);
         const bool closed = door.counted && LaneUsers::leave(LaneUsers::key_of(port), [&] {
                                 const std::lock_guard inner(door.mutex);
                                 close(door);

@@ -7,10 +7,10 @@
 
 #include <bitset>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "neuronbook/backend/door/door.hpp"
+#include "neuronbook/backend/door/door_marks.hpp"
 #include "neuronbook/backend/ioctl/channel.hpp"
 #include "neuronbook/backend/ioctl/device_node.hpp"
 #include "neuronbook/backend/ioctl/mark_requests.hpp"
@@ -60,20 +60,24 @@ public:
             door.misc_fd = *fd;
             door.misc_device = lowest;
         }
+        lease.told_ = door.losses;
         return lease;
     }
 
     DoorLease(DoorLease&& other) noexcept
         : port_(std::move(other.port_)), registry_(other.registry_),
           door_(std::exchange(other.door_, nullptr)), nodes_(other.nodes_), cores_(other.cores_),
-          cores_per_device_(other.cores_per_device_), big_maps_(other.big_maps_) {}
+          told_(other.told_), cores_per_device_(other.cores_per_device_),
+          big_maps_(other.big_maps_) {}
     DoorLease& operator=(DoorLease&&) = delete;
 
     ~DoorLease() {
         if (!door_ || !alive()) return;
-        logged(release(UserCore{0}, kMaxUserCores));
+        // The devices first: whoever gets a core next must not find this process still at work.
         for (std::uint32_t i = 0; i < kMaxHostDevices; ++i)
             if (nodes_[i]) logged(close_device(HostDeviceId{i}));
+        logged(release(UserCore{0}, kMaxUserCores));
+        logged(release(UserCore{0}, 0)); // what could not be given back, once more
         registry_->leave(*door_, port_.identity(), [&](Door& door) {
             if (door.misc_fd >= 0) (void)port_.close(std::exchange(door.misc_fd, -1));
         });
@@ -90,32 +94,43 @@ public:
     /// Effects: attaches to a device, once a process. The descriptor is good until close_device().
     Result<int> open_device(HostDeviceId device) {
         const std::lock_guard lock(door_->mutex);
-        auto& node = door_->nodes[device.value()];
-        if (nodes_[device.value()]) return node.fd;
-        if (node.users == 0) {
-            auto fd = open_node(port_, node_path(device).data(), Access::ReadWrite,
-                                Operation::OpenDevice);
-            if (!fd) {
-                fd.error().device = static_cast<std::int32_t>(device.value());
-                return fail(fd.error());
-            }
-            node.fd = *fd;
-        }
-        ++node.users;
-        nodes_.set(device.value());
-        return node.fd;
+        if (nodes_[device.value()]) return door_->nodes[device.value()].fd;
+        const auto fd = attach(device);
+        if (fd) nodes_.set(device.value());
+        return fd;
     }
 
     /// Effects: detaches when this was the last lease that used the device.
     Result<void> close_device(HostDeviceId device) {
         const std::lock_guard lock(door_->mutex);
-        auto& node = door_->nodes[device.value()];
         if (!nodes_[device.value()]) return {};
         nodes_.reset(device.value());
-        if (--node.users != 0) return {};
-        const std::int64_t answer = port_.close(std::exchange(node.fd, -1));
-        if (answer == 0) return {};
-        return fail(refused(Operation::OpenDevice, CallKind::Other, answer));
+        return detach(device);
+    }
+
+    /// Whether some lease of the process has the device open.
+    [[nodiscard]] bool is_open(HostDeviceId device) const {
+        const std::lock_guard lock(door_->mutex);
+        return door_->nodes[device.value()].users != 0;
+    }
+
+    /// Effects: `use(fd)` with the device attached meanwhile, whoever else opens or closes it.
+    template <class F>
+    auto borrow_device(HostDeviceId device, F use) -> decltype(use(0)) {
+        const auto fd = [&] {
+            const std::lock_guard lock(door_->mutex);
+            return attach(device);
+        }();
+        if (!fd) return fail(fd.error());
+        struct Return { // `use` may throw
+            DoorLease& lease;
+            HostDeviceId device;
+            ~Return() {
+                const std::lock_guard lock(lease.door_->mutex);
+                (void)lease.detach(device); // the answer is good all the same
+            }
+        } const back{*this, device};
+        return use(*fd);
     }
 
     /// Says how the driver counts cores: needed before the first claim. Before 2.14 a driver knew
@@ -125,14 +140,17 @@ public:
         big_maps_ = big_maps;
     }
 
-    /// Effects: marks [first, first + count), all or nothing. Errors: as check_marks(), and of the
-    /// marks: LOAD_NOT_ENOUGH_NC with CoresBusy.
+    /// Effects: marks [first, first + count), all or nothing. Errors: as DoorMarks::check(), about
+    /// these cores and this lease's, and of the marks: LOAD_NOT_ENOUGH_NC with CoresBusy.
     Result<void> claim(UserCore first, std::uint32_t count, Sharing sharing) {
         const std::lock_guard lock(door_->mutex);
-        if (auto whole = check_marks(); !whole) return whole;
+        auto book = marks();
         const std::uint32_t end = first.value() + count;
+        CoreSet concerned = cores_;
+        for (std::uint32_t i = first.value(); i < end; ++i) concerned.set(i);
+        if (auto whole = book.check(concerned, told_); !whole) return whole;
         for (std::uint32_t i = first.value(); i < end && sharing == Sharing::None; ++i)
-            if (marked(i))
+            if (book.marked(i))
                 return fail({.status = Status::LoadNotEnoughNc,
                              .operation = Operation::ClaimCores,
                              .detail = Detail::CoresBusy,
@@ -141,15 +159,16 @@ public:
         CoreSet taken;
         for (std::uint32_t i = first.value(); i < end;) {
             std::uint32_t stop = i + 1;
-            if (!marked(i)) {
-                while (stop < end && !marked(stop)) ++stop;
-                if (auto done = mark_cores(port_, lane(), i, stop); !done) {
+            if (!book.marked(i)) {
+                while (stop < end && !book.marked(stop)) ++stop;
+                if (auto done = mark_cores(port_, book.lane(), i, stop); !done) {
                     logged(unmark(taken));
                     return done;
                 }
             }
             for (; i < stop; ++i) {
-                door_->lost[i] = false;
+                door_->lost[i] = 0;
+                door_->taken[i] = false;
                 if (cores_[i]) continue;
                 taken.set(i);
                 cores_.set(i);
@@ -159,19 +178,32 @@ public:
         return {};
     }
 
-    /// The cores of [first, first + count) that nobody has marked. Errors: as claim().
+    /// The cores of [first, first + count) that nobody has marked. Errors: as DoorMarks::check(),
+    /// about this lease's cores.
     Result<CoreSet> free_cores(UserCore first, std::uint32_t count) {
         const std::lock_guard lock(door_->mutex);
-        if (auto whole = check_marks(); !whole) return fail(whole.error());
+        auto book = marks();
+        if (auto whole = book.check(cores_, told_); !whole) return fail(whole.error());
         CoreSet found;
-        auto done = add_free(port_, lane(), first.value(), first.value() + count, found);
+        auto done = add_free(port_, book.lane(), first.value(), first.value() + count, found);
         if (!done) return fail(done.error());
         return found;
     }
 
-    /// Effects: gives up [first, first + count), as far as this lease holds it.
+    /// Those of [first, first + count) that the process has, as far as its book says.
+    [[nodiscard]] CoreSet held(UserCore first, std::uint32_t count) {
+        const std::lock_guard lock(door_->mutex);
+        CoreSet found;
+        for (std::uint32_t i = first.value(); i < first.value() + count; ++i)
+            found.set(i, marks().marked(i));
+        return found;
+    }
+
+    /// Effects: gives up [first, first + count), as far as this lease holds it, and what the door
+    /// could not give back before.
     Result<void> release(UserCore first, std::uint32_t count) {
         const std::lock_guard lock(door_->mutex);
+        marks().give_back_owed();
         CoreSet given;
         for (std::uint32_t i = 0; i < count; ++i) given.set(first.value() + i);
         return unmark(given);
@@ -187,78 +219,48 @@ private:
                    static_cast<int>(result.error().os_error));
     }
 
-    [[nodiscard]] MarkLane lane() const noexcept {
-        return {door_->misc_fd, door_->misc_device.value() * cores_per_device_, big_maps_};
-    }
-
-    /// Whether the process has the mark of a core, as far as the book knows.
-    [[nodiscard]] bool marked(std::uint32_t core) const noexcept {
-        return door_->claims[core] != 0 && !door_->lost[core];
-    }
-
-    /// Effects: looks whether the process still has its marks, by one request for each run of
-    /// cores. When the program closed a descriptor of its own of the discovery lane, the kernel
-    /// dropped all of them: says so in the log and marks again. That they are gone shows as long as
-    /// one of them is still free. Errors: LOAD_NOT_ENOUGH_NC with MarkTaken (value: the core) when
-    /// another process was faster; later operations work again, and do not count that core as ours.
-    Result<void> check_marks() {
-        bool dropped = false;
-        for (std::uint32_t i = 0; i < kMaxUserCores && !dropped; ++i) {
-            const std::uint32_t begin = i;
-            while (i < kMaxUserCores && marked(i)) ++i;
-            if (i == begin) continue;
-            const auto longest = longest_free(port_, lane(), begin, i);
-            if (!longest) return fail(longest.error());
-            dropped = *longest != 0;
+    /// One user more of a device. Requires: the door's mutex is held.
+    Result<int> attach(HostDeviceId device) {
+        auto& node = door_->nodes[device.value()];
+        if (node.users == 0) {
+            auto fd = open_node(port_, node_path(device).data(), Access::ReadWrite,
+                                Operation::OpenDevice);
+            if (!fd) {
+                fd.error().device = static_cast<std::int32_t>(device.value());
+                return fail(fd.error());
+            }
+            node.fd = *fd;
         }
-        for (std::uint32_t i = 0; i < kMaxUserCores && dropped; ++i)
-            door_->lost[i] = door_->claims[i] != 0;
-        return mark_again(dropped);
+        ++node.users;
+        return node.fd;
     }
 
-    /// Takes back first what may have been marked since, so that a busy core is surely another's.
-    Result<void> mark_again(bool dropped) {
-        CoreSet gone;
-        for (std::uint32_t i = 0; i < kMaxUserCores; ++i) gone.set(i, door_->lost[i]);
-        if (gone.none()) return {};
-        if (auto cleared = unmark_cores(port_, lane(), gone); !cleared) return cleared;
-        CoreRunText again;
-        std::optional<Error> taken;
-        for (std::uint32_t i = 0; i < kMaxUserCores; ++i) {
-            if (!gone[i]) continue;
-            const auto done = mark_cores(port_, lane(), i, i + 1);
-            if (!done && done.error().detail != Detail::CoresBusy) return done;
-            door_->lost[i] = !done;
-            if (done) again.add(i);
-            if (!done && dropped && !taken) taken = done.error();
-        }
-        if (!again.empty())
-            Log::write(LogLevel::Error,
-                       "the marks of cores %s were lost and are made again: the program closed a "
-                       "descriptor of /dev/neuron* that it had opened O_WRONLY itself",
-                       again.text());
-        if (!taken) return {};
-        taken->detail = Detail::MarkTaken;
-        return fail(*taken);
+    /// One user less, and the last one closes. Requires: the door's mutex is held.
+    Result<void> detach(HostDeviceId device) {
+        auto& node = door_->nodes[device.value()];
+        if (--node.users != 0) return {};
+        const std::int64_t answer = port_.close(std::exchange(node.fd, -1));
+        if (answer == 0) return {};
+        return fail(refused(Operation::OpenDevice, CallKind::Other, answer));
     }
 
-    /// Gives up the cores of the set that this lease holds. A core whose mark the driver does not
-    /// take back stays booked to the process, as it is in the kernel.
+    [[nodiscard]] DoorMarks<P> marks() noexcept {
+        return {port_, *door_, cores_per_device_, big_maps_};
+    }
+
+    /// Gives up the cores of the set that this lease holds, and the mark where it was the last.
     Result<void> unmark(const CoreSet& given) {
         CoreSet last;
         for (std::uint32_t i = 0; i < kMaxUserCores; ++i) {
             if (!given[i] || !cores_[i]) continue;
             cores_.reset(i);
             if (--door_->claims[i] != 0) continue;
-            door_->lost[i] = false;
-            last.set(i);
+            // One that is surely another's is not asked for.
+            last.set(i, !door_->taken[i]);
+            door_->lost[i] = 0;
+            door_->taken[i] = false;
         }
-        if (last.none()) return {};
-        auto done = unmark_cores(port_, lane(), last);
-        if (done) return done;
-        for (std::uint32_t i = 0; i < kMaxUserCores; ++i)
-            if (last[i]) ++door_->claims[i];
-        return done;
+        return marks().give_back(last);
     }
 
     P port_;
@@ -266,6 +268,7 @@ private:
     Door* door_;
     std::bitset<kMaxHostDevices> nodes_;
     CoreSet cores_;
+    std::uint32_t told_ = 0; ///< number of the last loss of marks that this lease has heard of
     std::uint32_t cores_per_device_ = 0;
     bool big_maps_ = true;
 };

@@ -87,7 +87,25 @@ Result<HostDeviceId> lowest_device(P& port) {
     return fail(error);
 }
 
-/// What sysfs calls the machine: Trn1, Inf2 and so on. Only drivers without a routing map need it.
+/// Whether a device can be opened without waiting. Errors: DeviceInReset while it is reset or not
+/// to be used; FileUnreadable, with the path, where only root may know.
+template <Port P>
+Result<void> check_ready(P& port, HostDeviceId device) {
+    char buffer[64];
+    const auto path = sysfs_path(device, "reset");
+    const auto text = read_text(port, path.data(), buffer, Operation::Query);
+    if (text && *text == "1") return {};
+    Error error{.operation = Operation::Query, .detail = Detail::DeviceInReset};
+    if (!text) {
+        error.detail = Detail::FileUnreadable;
+        error.os_error = text.error().os_error;
+        error.text = std::string_view(path.data());
+    }
+    return fail(error);
+}
+
+/// What sysfs calls the machine: Trn1, Inf2 and so on. Needed where there is no routing map, and
+/// where the type of instance decides about logical cores.
 template <Port P>
 InstanceFamily read_family(P& port, HostDeviceId device) {
     char buffer[64];

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <span>
 #include <unistd.h>
 #include <vector>
 
@@ -30,7 +31,7 @@ ShortText command_of(P& port, std::int32_t pid) {
 }
 
 /// Who this process is to the kernel, as far as it can know: in a container the driver uses other
-/// numbers, and then this process stands among the others.
+/// numbers.
 template <Port P>
 std::int32_t own_pid(const P& port) {
     const std::uint64_t process = port.identity().process;
@@ -38,7 +39,9 @@ std::int32_t own_pid(const P& port) {
                         : static_cast<std::int32_t>(::getpid());
 }
 
-/// The processes attached to the device behind `fd`, but for this one.
+/// The processes attached to the device behind `fd`, but for this one. Whoever asks is attached, so
+/// if this process is not among them the numbers are those of another namespace: then /proc would
+/// tell the commands of innocents, and this process is one of the rows.
 template <Port P>
 Result<std::vector<AttachedProcess>> list_processes(P& port, int fd) {
     struct {
@@ -51,10 +54,13 @@ Result<std::vector<AttachedProcess>> list_processes(P& port, int fd) {
     if (!done) return fail(done.error());
     std::vector<AttachedProcess> found;
     const std::uint32_t count = std::min(ask.head.size, uapi::kMaxProcessPerDevice);
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const std::int32_t pid = ask.rows[i].pid;
-        if (pid != 0 && pid != own_pid(port)) found.push_back({pid, command_of(port, pid)});
-    }
+    const std::span rows(ask.rows, count);
+    const std::int32_t own = own_pid(port);
+    const bool known =
+        std::any_of(rows.begin(), rows.end(), [=](const auto& row) { return row.pid == own; });
+    for (const auto& row : rows)
+        if (row.pid != 0 && row.pid != own)
+            found.push_back({row.pid, known ? command_of(port, row.pid) : ShortText{}, !known});
     return found;
 }
 

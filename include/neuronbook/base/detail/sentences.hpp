@@ -61,6 +61,7 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
     {Detail::DeviceFailedReset, "the device did not come back from its reset[ (cores, bit mask: "
                                 "{value})]: read the kernel log (dmesg), then reload the driver or "
                                 "restart the instance[; {text}]"},
+    {Detail::DeviceInReset, "the device is being reset[: {text}]"},
     {Detail::AttachSlotsFull,
      "the device has no attach slot left, all {limit|16} are taken by other "
      "processes: end one of them[ ({text})]"},
