@@ -71,7 +71,10 @@ Mover& mover() {
     return one;
 }
 
-void done(benchmark::State& state) { state.SetBytesProcessed(state.iterations() * state.range(0)); }
+void done(benchmark::State& state) {
+    state.SetItemsProcessed(state.iterations());
+    state.SetBytesProcessed(state.iterations() * state.range(0));
+}
 
 void plain(benchmark::State& state) {
     auto& bytes = mover();
