@@ -12,29 +12,19 @@
 using namespace neuronbook;
 using test::Book;
 using test::core;
+using test::environment;
 using test::kQuiet;
 using test::SimMachine;
 using test::up;
 using test::Variable;
+using test::with_lnc;
 
 namespace {
-
-RuntimeOptions with_lnc(std::uint32_t size, RuntimeOptions options = kQuiet) {
-    options.lnc_size = size;
-    return options;
-}
 
 Error refused(SimMachine& machine, const RuntimeOptions& options, std::int32_t pid = 100) {
     const auto book = Book::open(options, test::SimDriver(machine.port(pid)));
     REQUIRE_FALSE(book);
     return book.error();
-}
-
-RuntimeOptions environment() {
-    auto options = RuntimeOptions::from_environment();
-    REQUIRE(options);
-    options->log_level = LogLevel::Quiet;
-    return *options;
 }
 
 bool has(const std::string& text, const std::string& part) {

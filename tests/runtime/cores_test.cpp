@@ -11,26 +11,16 @@
 
 using namespace neuronbook;
 using test::core;
+using test::environment;
 using test::kQuiet;
 using test::quiet_cores;
 using test::quiet_count;
 using test::SimMachine;
 using test::up;
 using test::Variable;
+using test::with_lnc;
 
 namespace {
-
-RuntimeOptions with_lnc(std::uint32_t size, RuntimeOptions options = kQuiet) {
-    options.lnc_size = size;
-    return options;
-}
-
-RuntimeOptions environment() {
-    auto options = RuntimeOptions::from_environment();
-    REQUIRE(options);
-    options->log_level = LogLevel::Quiet;
-    return *options;
-}
 
 bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;

@@ -32,6 +32,19 @@ inline RuntimeOptions quiet_count(std::uint32_t count) {
     return options;
 }
 
+inline RuntimeOptions with_lnc(std::uint32_t size, RuntimeOptions options = kQuiet) {
+    options.lnc_size = size;
+    return options;
+}
+
+/// What the environment asks for.
+inline RuntimeOptions environment() {
+    auto options = RuntimeOptions::from_environment();
+    REQUIRE(options);
+    options->log_level = LogLevel::Quiet;
+    return *options;
+}
+
 inline std::unique_ptr<Book> up(SimMachine& machine, const RuntimeOptions& options = kQuiet,
                                 std::int32_t pid = 100) {
     auto book = Book::open(options, SimDriver(machine.port(pid)));

@@ -10,24 +10,14 @@
 #include "neuronbook/backend/ioctl_driver.hpp"
 #include "neuronbook/backend/sim/kernel.hpp"
 #include "neuronbook/backend/sim/port.hpp"
+#include "support/door_drivers.hpp"
 
 using namespace neuronbook;
+using test::door::connected;
+using test::door::machine;
+using test::door::SimDriver;
 
 namespace {
-
-using SimDriver = IoctlDriver<SimPort>;
-
-std::unique_ptr<SimKernel> machine(const char* instance = "trn1.32xlarge") {
-    auto kernel = SimKernel::make({.instance = instance, .poison = true});
-    REQUIRE(kernel);
-    return *std::move(kernel);
-}
-
-SimDriver connected(SimKernel& kernel, std::int32_t pid = 100) {
-    SimDriver driver{SimPort(kernel, {.pid = pid})};
-    REQUIRE(driver.connect());
-    return driver;
-}
 
 constexpr ChunkRequest kMegabyte{.size = Bytes{1u << 20}, .alignment = Bytes{0}};
 

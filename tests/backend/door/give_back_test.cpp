@@ -13,23 +13,14 @@
 #include "neuronbook/backend/ioctl_driver.hpp"
 #include "neuronbook/backend/sim/kernel.hpp"
 #include "neuronbook/backend/sim/port.hpp"
+#include "support/door_drivers.hpp"
 #include "support/log_lines.hpp"
 
 using namespace neuronbook;
+using test::door::connected;
+using test::door::machine;
 
 namespace {
-
-std::unique_ptr<SimKernel> machine(const char* instance = "trn1.32xlarge") {
-    auto kernel = SimKernel::make({.instance = instance, .poison = true});
-    REQUIRE(kernel);
-    return *std::move(kernel);
-}
-
-IoctlDriver<SimPort> connected(SimKernel& kernel, std::int32_t pid = 100) {
-    IoctlDriver driver{SimPort(kernel, {.pid = pid})};
-    REQUIRE(driver.connect());
-    return driver;
-}
 
 /// Writes down what is closed and unmarked, and refuses some unmarks.
 struct Watch {
