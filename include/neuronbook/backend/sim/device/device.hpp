@@ -5,13 +5,10 @@
 // Layer: backend (simulated kernel).   Source: driver-abi.md 2.4, 6, 7
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <optional>
 #include <vector>
 
 #include "neuronbook/backend/sim/device/attach_slots.hpp"
