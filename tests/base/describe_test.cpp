@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <random>
 #include <set>
 #include <string>
 
@@ -34,6 +38,24 @@ TEST_CASE("sizes are printed as the runtime's reports print them", "[base][descr
     CHECK(human(Bytes{180355072}) == "172.000MB");
     CHECK(human(Bytes{4294967296}) == "4.000GB");
     CHECK(human(Bytes{0xFFFF'FFFF'FFFF'FFFFu}) == "17179869184.000GB");
+}
+
+TEST_CASE("sizes are rounded as printf rounds them, up to the last digit", "[base][describe]") {
+    constexpr std::array<const char*, 4> units{"B", "KB", "MB", "GB"};
+    std::mt19937_64 random(11);
+    for (int i = 0; i < 20000; ++i) {
+        const std::uint64_t size = random() >> (11 + random() % 53); // a double holds it
+        double amount = static_cast<double>(size);
+        std::size_t unit = 0;
+        for (; amount >= 1024 && unit < 3; ++unit) amount /= 1024;
+        char text[40];
+        std::snprintf(text, sizeof text, "%.3f%s", amount, units[unit]);
+        REQUIRE(human(Bytes{size}) == text);
+    }
+    CHECK(human(Bytes{1048575}) == "1023.999KB");
+    CHECK(human(Bytes{1073741823}) == "1024.000MB");
+    CHECK(human(Bytes{1024 + 64}) == "1.062KB"); // 1.0625: the tie goes to the even digit
+    CHECK(human(Bytes{1024 + 192}) == "1.188KB");
 }
 
 TEST_CASE("errno numbers have names", "[base][describe]") {
@@ -132,6 +154,13 @@ TEST_CASE("A01: a failed allocation says how much, what for and how much there w
     INFO(text);
     CHECK(has(text, "16.000MB free"));
     CHECK(has(text, "largest free block 8.000MB"));
+    error.others = 4194304;
+    error.free_blocks = 3;
+    error.cause = FailureCause::Fragmentation;
+    text = describe(error);
+    INFO(text);
+    CHECK(has(text, "15.970GB on the HBM of 16.000GB, others 4.000MB; 16.000MB free, "
+                    "largest free block 8.000MB of 3: fragmentation"));
 }
 
 TEST_CASE("A06: running out of handles is not called running out of memory", "[base][describe]") {

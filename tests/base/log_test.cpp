@@ -51,6 +51,58 @@ TEST_CASE("a line longer than the buffer is cut, not dropped", "[base][log]") {
     CHECK(sink.lines[0].second == std::string(1023, 'x'));
 }
 
+TEST_CASE("lines of one text reach the sink one by one, whatever their length", "[base][log]") {
+    LogLines sink;
+    Log::write_lines(LogLevel::Warn, "one\n\n" + std::string(5000, 'x') + "\nlast");
+    REQUIRE(sink.lines.size() == 4);
+    CHECK(sink.lines[0].second == "one");
+    CHECK(sink.lines[1].second.empty());
+    CHECK(sink.lines[2].second == std::string(5000, 'x'));
+    CHECK(sink.lines[3] == std::pair(LogLevel::Warn, std::string("last")));
+    Log::write_lines(LogLevel::Warn, "ended\n");
+    CHECK(sink.lines.size() == 5);
+    Log::write_lines(LogLevel::Warn, "");
+    Log::write_lines(LogLevel::Info, "not enabled\n");
+    CHECK(sink.lines.size() == 5);
+}
+
+TEST_CASE("a line that the sink cannot take is lost, the rest of its text is not", "[base][log]") {
+    std::vector<std::string> seen;
+    Log::set_sink(
+        [](void* context, LogLevel, std::string_view line) {
+            static_cast<std::vector<std::string>*>(context)->emplace_back(line);
+            if (line == "bad") throw 1;
+        },
+        &seen);
+    Log::write_lines(LogLevel::Error, "bad\ngood\n");
+    Log::set_sink(nullptr);
+    CHECK(seen == std::vector<std::string>{"bad", "good"});
+}
+
+TEST_CASE("texts of many lines do not interleave, nor does a single line come between",
+          "[base][log]") {
+    LogLines sink;
+    const auto talk = [](char who) {
+        const std::string line(40, who);
+        std::string text;
+        for (int i = 0; i < 50; ++i) text += line + '\n';
+        for (int i = 0; i < 40; ++i) {
+            Log::write_lines(LogLevel::Error, text);
+            Log::write(LogLevel::Error, "-%c", who);
+        }
+    };
+    std::thread first(talk, 'a'), second(talk, 'b');
+    first.join();
+    second.join();
+    REQUIRE(sink.lines.size() == 2 * 40 * 51);
+    for (std::size_t i = 0; i < sink.lines.size();) {
+        const auto& head = sink.lines[i].second;
+        const std::size_t run = head[0] == '-' ? 1 : 50;
+        for (std::size_t k = 1; k < run; ++k) REQUIRE(sink.lines[i + k].second == head);
+        i += run;
+    }
+}
+
 TEST_CASE("a child forked while another thread logs can log", "[base][log]") {
     // A sink that holds one thread of this process, and nobody else, until it is told to go on.
     struct Gate {

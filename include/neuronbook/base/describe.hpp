@@ -6,8 +6,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -19,18 +19,55 @@
 namespace neuronbook {
 inline namespace v0 {
 
+namespace detail {
+
+/// A size in words, without a heap or a printf: reports print hundreds of thousands.
+class SizeText {
+public:
+    explicit constexpr SizeText(Bytes size) noexcept {
+        constexpr std::array<std::string_view, 4> units{"B", "KB", "MB", "GB"};
+        std::size_t unit = 0;
+        while (unit + 1 < units.size() && size.count() >> (10 * (unit + 1)) != 0) ++unit;
+        // Exact, and a tie goes to the even digit, as printf does it.
+        const std::uint64_t one = std::uint64_t{1} << (10 * unit);
+        const std::uint64_t scaled = (size.count() & (one - 1)) * 1000;
+        std::uint64_t thousandths = scaled / one;
+        const std::uint64_t rest = scaled % one * 2;
+        if (rest > one || (rest == one && thousandths % 2 == 1)) ++thousandths;
+        put(units[unit]);
+        for (int i = 0; i < 3; ++i, thousandths /= 10) put(thousandths % 10);
+        chars_[--first_] = '.';
+        std::uint64_t whole = size.count() / one + thousandths; // what was carried over
+        do put(whole % 10);
+        while ((whole /= 10) != 0);
+    }
+    [[nodiscard]] constexpr std::string_view view() const noexcept {
+        return {chars_.data() + first_, chars_.size() - first_};
+    }
+
+private:
+    constexpr void put(std::uint64_t digit) noexcept {
+        chars_[--first_] = static_cast<char>('0' + digit);
+    }
+    constexpr void put(std::string_view unit) noexcept {
+        for (std::size_t i = unit.size(); i > 0; --i) chars_[--first_] = unit[i - 1];
+    }
+
+    std::array<char, 20> chars_{}; ///< filled from its end; 17179869184.000GB is the longest
+    std::size_t first_ = 20;
+};
+
+} // namespace detail
+
 /// A size as reports print it: base 1024, three decimals, no space, up to GB. `13.107MB`, `0.000B`.
 [[nodiscard]] inline std::string human(Bytes size) {
-    constexpr std::array<const char*, 4> units{"B", "KB", "MB", "GB"};
-    auto amount = static_cast<double>(size.count());
-    std::size_t unit = 0;
-    while (amount >= 1024 && unit + 1 < units.size()) {
-        amount /= 1024;
-        ++unit;
-    }
-    char text[40];
-    std::snprintf(text, sizeof text, "%.3f%s", amount, units[unit]);
-    return text;
+    return std::string(detail::SizeText(size).view());
+}
+
+/// `fragmentation`, `budget of the core`; "unknown" for what is no cause.
+[[nodiscard]] constexpr std::string_view name_of(FailureCause cause) noexcept {
+    const auto i = static_cast<std::size_t>(cause);
+    return detail::kCauseNames[i < detail::kCauseNames.size() ? i : 0];
 }
 
 /// `ENOMEM`, `ENOTSUPP(524)`; `errno 999` for a number without a name here.
@@ -100,6 +137,13 @@ private:
         if (name == "lnc") return number(error_.lnc, out);
         if (name == "elsewhere") return number(error_.free, out);
         if (name == "run") return number(error_.largest, out);
+        if (name == "blocks") return number(error_.free_blocks, out);
+        if (name == "others") return bytes(error_.others, out);
+        if (name == "change") return bytes(error_.change, out);
+        if (name == "cause") {
+            out = name_of(error_.cause);
+            return error_.cause != FailureCause::Unknown;
+        }
         if (name == "value_bytes") return bytes(error_.value, out);
         if (name == "limit_bytes") return bytes(error_.limit, out);
         if (name == "asked") return bytes(error_.asked, out);

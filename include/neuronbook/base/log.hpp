@@ -76,6 +76,21 @@ public:
         pass_on(s, level, {line, length < sizeof line ? length : sizeof line - 1});
     }
 
+    /// Effects: passes on each line of `text`, if the level is enabled, as one group: no line of
+    /// another thread comes between. Lines may be of any length; a newline at the end ends the last
+    /// line and starts none. The lock is held all the while, so build the text before.
+    static void write_lines(LogLevel level, std::string_view text) {
+        if (!enabled(level)) return;
+        auto& s = state();
+        const std::lock_guard lock(s.mutex);
+        while (!text.empty()) {
+            const auto end = text.find('\n');
+            pass_on(s, level, text.substr(0, end));
+            if (end == std::string_view::npos) return;
+            text.remove_prefix(end + 1);
+        }
+    }
+
 private:
     struct State {
         std::atomic<LogLevel> level{LogLevel::Error};

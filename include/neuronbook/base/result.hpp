@@ -36,6 +36,7 @@ enum class Operation : std::uint8_t {
     Query,
     Copy,
     Map,
+    Share,
     Account,
     Simulate,
     Global,
@@ -110,6 +111,22 @@ enum class Detail : std::uint8_t {
     TopOfHbmNotMappable,
     Unmatched,
     CounterOverflow,
+    OverBudget,
+    StillShared,
+    NotPageAligned,
+    NotMapped,
+    OutOfDescriptors,
+    OutOfQueueSlots,
+    ScratchpadCeiling,
+    ScratchpadOrder,
+    RangesOverlap,
+    OtherDevice,
+    Stopped,
+    AsyncCopySize,
+    CopyLost,
+    CopiesEnded,
+    PieceOutOfBounds,
+    PieceRefused,
     // files and options
     FileUnreadable,
     FileEmpty,
@@ -120,6 +137,19 @@ enum class Detail : std::uint8_t {
     NotOnThisArchitecture,
     NotOnThisDriver,
     TimedOut,
+    NotOnThisKernel,
+    Count_,
+};
+
+/// Why memory could not be had; diagnosis.hpp finds it out.
+enum class FailureCause : std::uint8_t {
+    Unknown,       ///< nobody asked, or nobody can tell
+    Size,          ///< fewer bytes are free than were asked for
+    Fragmentation, ///< enough bytes are free, but not in one block
+    Alignment,     ///< a block is large enough, but none at such an address
+    CoreBudget,    ///< the core may not hold more
+    OwnerBudget,   ///< the allocator may not hold more
+    Handles,       ///< the driver can name no more chunks
     Count_,
 };
 
@@ -165,6 +195,12 @@ struct Error {
     std::uint64_t free = 0;    ///< bytes free there; cores free elsewhere
     std::uint64_t largest = 0; ///< largest free block there, bytes; longest run of free cores
     std::uint32_t lnc = 0; ///< physical cores of a logical core, where logical cores are counted
+    FailureCause cause = FailureCause::Unknown;
+    std::uint32_t free_blocks = 0; ///< how many free blocks there are
+    std::uint64_t others = 0;      ///< bytes others hold there
+    /// The smallest change that would have made it fit, in bytes: how much less to ask (Size,
+    /// Fragmentation), the alignment that works (Alignment), what the budget lacks; 0 for none.
+    std::uint64_t change = 0;
     ShortText text{};
 };
 

@@ -5,9 +5,9 @@
 // (describe.hpp). Layer: base.
 //
 // Notation. {name} is a field of the Error: text value limit count (asked, as a plain number) run
-// (largest, too) elsewhere (free, too) lnc errno device core hbm; as sizes: asked free largest
-// value_bytes limit_bytes. {name|word} says `word` where the field says nothing. [...] is left out
-// if a field in it says nothing.
+// (largest, too) elsewhere (free, too) lnc blocks cause errno device core hbm; as sizes: asked free
+// largest others change value_bytes limit_bytes. {name|word} says `word` where the field says
+// nothing. [...] is left out if a field in it says nothing.
 #pragma once
 
 #include <array>
@@ -133,7 +133,8 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
     {Detail::UsageNotHere, "invalid usage type {value} for {text|this} memory"},
     {Detail::OutOfDeviceMemory,
      "out of device memory: {asked} wanted[ for {text}]; this runtime holds {value_bytes} on the "
-     "HBM[ of {limit_bytes}][; {free} free][, largest free block {largest}]"},
+     "HBM[ of {limit_bytes}][, others {others}][; {free} free][, largest free block {largest}][ of "
+     "{blocks}][: {cause}]"},
     {Detail::OutOfHostMemory, "out of host memory for the device: {asked} wanted[; at most "
                               "{limit_bytes}]"},
     {Detail::OutOfHandles,
@@ -150,6 +151,40 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
                         "{text}]"},
     {Detail::CounterOverflow, "{asked} more than a counter can hold, {value_bytes} are booked[: "
                               "{text}]"},
+    {Detail::OverBudget, "over the budget of the {text|core}: {asked} wanted, {value_bytes} of "
+                         "{limit_bytes} are taken[, {free} are left]; the HBM may have room"},
+    {Detail::StillShared, "the block has {value} handles, and only one that is alone can be moved"},
+    {Detail::NotPageAligned,
+     "{text|address} {value} is no multiple of {limit}, and a dma-buf begins "
+     "with a page: share whole pages and tell the offset beside"},
+    {Detail::NotMapped, "the range is not in one mapping of device memory of this process[ "
+                        "({errno})][: address {value}][, {asked}]"},
+    {Detail::OutOfDescriptors,
+     "the process has no file descriptor left[ ({errno})]: close some, or "
+     "raise its limit (ulimit -n)"},
+    {Detail::OutOfQueueSlots,
+     "the copy queue of the core has no slot left[ ({errno})]: wait for what "
+     "is queued"},
+    {Detail::ScratchpadCeiling, "the contiguous scratchpad of this HBM cannot grow: it has "
+                                "{value_bytes}, {asked} more do not fit below it"},
+    {Detail::ScratchpadOrder, "scratchpad memory is freed in reverse order only: this is chunk "
+                              "{value}, the newest is chunk {limit}[: {text}]"},
+    {Detail::RangesOverlap,
+     "the {count} bytes from offset {value} and the {count} bytes from offset "
+     "{limit} of the same memory overlap"},
+    {Detail::OtherDevice,
+     "memory of device {value} cannot be copied by device {limit}'s driver call: "
+     "copy it through the host[: {text}]"},
+    {Detail::Stopped, "stopped by the caller after {value} of {count} bytes"},
+    {Detail::AsyncCopySize, "an asynchronous copy moves 1 to {limit} bytes at once, not {count}"},
+    {Detail::CopyLost, "the driver no longer knows a copy that was started[ ({errno})]: the core "
+                       "was reset, or another "
+                       "process began copies on it; the bytes may not have arrived"},
+    {Detail::CopiesEnded, "these copies are finished, by themselves or by a failure: begin anew"},
+    {Detail::PieceOutOfBounds,
+     "piece {value} of the batch: {count} bytes are outside of the {limit} bytes there[: {text}]"},
+    {Detail::PieceRefused,
+     "piece {value} of the batch: the driver refused[ with {errno}][: {text}]"},
     // files and options
     {Detail::FileUnreadable, "{text|a file} cannot be read[ ({errno})]"},
     {Detail::FileEmpty, "{text|a file} is empty"},
@@ -163,6 +198,7 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
      "{text}]"},
     {Detail::NotOnThisDriver, "this driver is too old for {text|the request}"},
     {Detail::TimedOut, "timed out[ ({errno})][: {text}]"},
+    {Detail::NotOnThisKernel, "this Linux kernel is too old for {text|the request}[ ({errno})]"},
 }};
 
 static_assert(
@@ -198,6 +234,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
         "query",
         "copy",
         "map",
+        "share",
         "account",
         "simulate",
         "global runtime",
@@ -209,6 +246,17 @@ static_assert(!kOperationNames.back().empty(), "describe: every Operation has a 
     const auto i = static_cast<std::size_t>(operation);
     return i < kOperationNames.size() ? kOperationNames[i] : std::string_view{};
 }
+
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(FailureCause::Count_)>
+    kCauseNames{"unknown",
+                "size",
+                "fragmentation",
+                "alignment",
+                "budget of the core",
+                "budget of the owner",
+                "handles"};
+
+static_assert(!kCauseNames.back().empty(), "describe: every FailureCause has a name");
 
 struct ErrnoName {
     std::int32_t number;
@@ -254,6 +302,7 @@ inline constexpr ErrnoName kErrnoNames[] = {
     {EPROTO, "EPROTO"},
     {EBADMSG, "EBADMSG"},
     {EOVERFLOW, "EOVERFLOW"},
+    {EPROTONOSUPPORT, "EPROTONOSUPPORT"},
     {EOPNOTSUPP, "EOPNOTSUPP"},
     {ETIMEDOUT, "ETIMEDOUT"},
     {EALREADY, "EALREADY"},
