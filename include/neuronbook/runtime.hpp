@@ -16,11 +16,11 @@
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/base/describe.hpp"
 #include "neuronbook/base/log.hpp"
-#include "neuronbook/dmem/allocator.hpp"
-#include "neuronbook/dmem/allocator_register.hpp"
-#include "neuronbook/dmem/ledger.hpp"
+#include "neuronbook/dmem/memory_observer.hpp"
 #include "neuronbook/runtime/logical_access.hpp"
 #include "neuronbook/runtime/machine_view.hpp"
+#include "neuronbook/runtime/memory_access.hpp"
+#include "neuronbook/runtime/memory_reports.hpp"
 #include "neuronbook/runtime_options.hpp"
 #include "neuronbook/topology/context_tree.hpp"
 #include "neuronbook/topology/core_claim.hpp"
@@ -36,23 +36,8 @@ inline namespace v0 {
 struct RuntimeShape : TreeTraits {
     static constexpr std::uint32_t kNumMla = 32;
     static constexpr std::uint32_t kNumTpb = kMaxCoresPerDevice;
-};
-
-/// What hangs in a core of a runtime's tree. libnrt: tpb_t
-template <class D>
-struct CoreContext {
-    /// Core-scoped device memory. libnrt: tpb_allocator
-    std::optional<Allocator<GlobalTag, D>> global;
-    LogicalIndex logical{}; ///< the logical core it is part of
-};
-
-/// Device memory of a physical core, or of a logical one. Cores that share an HBM report the same
-/// limit. libnrt: nrt_vnc_memory_stats
-struct CoreMemory {
-    Bytes used;        ///< charged to this core, or to all its physical cores; all usages
-    Bytes limit;       ///< size of the core's HBM
-    Bytes allocatable; ///< the limit less what the driver keeps for itself
-    std::uint32_t hbm = 0;
+    /// Who is told of allocations and frees, see memory_observer.hpp. Copied for each device.
+    using Observer = NullObserver;
 };
 
 /// Everything a process has on its devices, from bring-up to tear-down. Several may live in one
@@ -63,23 +48,24 @@ struct CoreMemory {
 /// closed with it, their memory freed.
 template <Driver D = DefaultDriver, class Shape = RuntimeShape>
 class Runtime
-    : public LogicalAccess<Runtime<D, Shape>,
-                           ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>, Shape>,
-                           LogicalCores<Shape::kNumMla * Shape::kNumTpb, Shape::kMaxLncSize>> {
+    : public LogicalAccess<Runtime<D, Shape>, detail::TreeOf<D, Shape>, detail::CoresOf<Shape>>,
+      public MemoryAccess<Runtime<D, Shape>, D, Shape>,
+      public MemoryReports<Runtime<D, Shape>> {
 public:
-    using Tree = ContextTree<Shape::kNumMla, Shape::kNumTpb, CoreContext<D>, Shape>;
-    using Cores = LogicalCores<Shape::kNumMla * Shape::kNumTpb, Shape::kMaxLncSize>;
-    using ModelAllocator = typename AllocatorRegister<Allocator<ModelTag, D>>::Registered;
+    using Tree = detail::TreeOf<D, Shape>;
+    using Cores = detail::CoresOf<Shape>;
+    using Observer = detail::ObserverOf<Shape>;
 
     /// Effects: brings the book up: connects, settles the logical core size, reads the topology,
     /// claims cores, opens and describes their devices, gives each core its GLOBAL allocator and
     /// each device its ledger. A failure at any step returns what was taken so far and logs one
     /// line. Errors: those of the driver, of choose_lnc_size() and of claim_cores().
     /// libnrt: tdrv_init
-    static Result<std::unique_ptr<Runtime>> open(const RuntimeOptions& options, D driver) {
+    static Result<std::unique_ptr<Runtime>> open(const RuntimeOptions& options, D driver,
+                                                 const Observer& observer = Observer{}) {
         if (options.log_level) Log::set_level(*options.log_level);
         std::unique_ptr<Runtime> runtime(new Runtime(std::move(driver)));
-        if (auto up = runtime->bring_up(options); !up) {
+        if (auto up = runtime->bring_up(options, observer); !up) {
             Log::write(LogLevel::Error, "%s", describe(up.error()).c_str());
             return fail(up.error());
         }
@@ -94,11 +80,11 @@ public:
     /// once. In a forked child nothing is called. libnrt: tdrv_destroy
     void close() noexcept {
         closed_ = true;
-        models_.end(usable());
+        this->end_models();
         logical_.clear();
-        tree_.for_each_core([](auto& core) { core.payload.global.reset(); });
+        tree_.for_each_core([](auto& core) { Runtime::end_core(core.payload); });
         tree_.clear();
-        for (auto& ledger : ledgers_) ledger.reset();
+        this->drop_ledgers();
         driver_.disconnect();
     }
 
@@ -112,58 +98,10 @@ public:
     /// The logical cores this process owns, by index, and the size in force. Empty once closed.
     [[nodiscard]] const Cores& logical_cores() const noexcept { return logical_; }
 
-    /// The core-scoped allocator of a core. Errors: as the tree's resolve(); UNINITIALIZED in a
-    /// forked child.
-    [[nodiscard]] Result<Allocator<GlobalTag, D>*> allocator(PhysicalCore core) {
-        if (!usable()) return fail(barred(Operation::Allocate));
-        auto found = tree_.resolve(core);
-        if (!found) return fail(found.error());
-        return &*found->core->payload.global;
-    }
-
-    /// A fresh allocator for one model on a core; its end is the end of the model's memory there.
-    [[nodiscard]] Result<std::unique_ptr<ModelAllocator>> model_allocator(PhysicalCore core) {
-        if (!usable()) return fail(barred(Operation::Allocate));
-        auto found = tree_.resolve(core);
-        if (!found) return fail(found.error());
-        return models_.make(driver_, found->device->host(), core, *geometry_,
-                            *ledgers_[core.device.value()]);
-    }
-
-    /// Used and limit of a logical core: its physical cores together, on the HBM they share.
-    /// Errors: as LogicalAccess::logical_core(). libnrt: nrt_get_vnc_memory_stats
-    [[nodiscard]] Result<CoreMemory> memory(LogicalIndex index) const {
-        const auto record = this->logical_core(index);
-        if (!record) return fail(record.error());
-        auto sum = memory((*record)->default_core());
-        for (const PhysicalCore core : (*record)->all().subspan(1)) {
-            const auto part = memory(core);
-            if (!sum || !part) return sum ? part : sum;
-            sum->used = Bytes{sum->used.count() + part->used.count()};
-        }
-        return sum;
-    }
-
-    /// Used and limit of a physical core.
-    [[nodiscard]] Result<CoreMemory> memory(PhysicalCore core) const {
-        if (!usable()) return fail(barred(Operation::Query));
-        auto found = tree_.resolve(core);
-        if (!found) return fail(found.error());
-        const Geometry& geometry = found->device->geometry();
-        const Ledger& ledger = *ledgers_[core.device.value()];
-        return CoreMemory{.used = ledger.used_by_core(core.core),
-                          .limit = geometry.hbm_size,
-                          .allocatable = Bytes{geometry.hbm_size.count() - kCarveOut.count()},
-                          .hbm = geometry.default_hbm(core.core)};
-    }
-
-    /// The ledger of a device, or null for a slot without one. libnrt: dmem_logger
-    [[nodiscard]] const Ledger* ledger(DeviceIndex device) const noexcept {
-        return device.value() < ledgers_.size() ? ledgers_[device.value()].get() : nullptr;
-    }
-
 private:
     friend LogicalAccess<Runtime, Tree, Cores>;
+    friend MemoryAccess<Runtime, D, Shape>;
+    friend MemoryReports<Runtime>;
 
     explicit Runtime(D driver) : driver_(std::move(driver)) {}
 
@@ -175,12 +113,13 @@ private:
                 .text = std::string_view("runtime")};
     }
 
-    Result<void> bring_up(const RuntimeOptions& options) {
+    Result<void> bring_up(const RuntimeOptions& options, const Observer& observer) {
         const auto view = detail::view_machine(driver_, options, Shape::kMaxLncSize,
                                                detail::instances_of<Shape>());
         if (!view) return fail(view.error());
         facts_ = view->facts;
         geometry_ = view->geometry;
+        this->start_memory(*geometry_, options.memory, view->cores.lnc(), observer);
         if (auto read = read_topology(); !read) return read;
         if (options.visible && options.core_count != 0)
             Log::write(LogLevel::Warn, "cores %s were chosen, so a number of cores (%u) is ignored",
@@ -249,8 +188,7 @@ private:
         const PhysicalCore id{device->index(), where->core};
         auto core = tree_.own_core(id, user);
         if (!core) return fail(core.error());
-        (*core)->payload.global.emplace(driver_, device->host(), id, *geometry_,
-                                        *ledgers_[id.device.value()]);
+        this->start_core((*core)->payload, driver_, device->host(), id);
         (*core)->payload.logical = logical;
         return id;
     }
@@ -262,7 +200,7 @@ private:
         if (!routing) return fail(routing.error());
         auto added = tree_.add_device(
             {.host = host, .routing = *routing, .bus = facts->bus, .geometry = geometry_});
-        if (added) ledgers_[(*added)->index().value()] = std::make_unique<Ledger>(host);
+        if (added) this->start_device((*added)->index(), host);
         return added;
     }
 
@@ -289,8 +227,6 @@ private:
     const Geometry* geometry_ = nullptr;
     RoutingMap routing_;
     CoreMap core_map_;
-    std::array<std::unique_ptr<Ledger>, Shape::kNumMla> ledgers_;
-    AllocatorRegister<Allocator<ModelTag, D>> models_;
     Tree tree_;
     Cores logical_;
 };

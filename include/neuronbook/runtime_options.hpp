@@ -5,17 +5,21 @@
 // Does not own: what they do (runtime.hpp). Layer: runtime.   Source: nrt-surface.md 4
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/log.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
+#include "neuronbook/dmem/memory_options.hpp"
 #include "neuronbook/topology/core_string.hpp"
 
 namespace neuronbook {
@@ -39,12 +43,16 @@ struct RuntimeOptions {
     bool reset_cores = false;
     /// Nothing leaves the level as it is.
     std::optional<LogLevel> log_level{};
+    /// How device memory is kept: events, budgets, what happens when there is none left.
+    MemoryOptions memory{};
 
     /// Effects: reads NEURON_RT_VISIBLE_CORES, NEURON_RT_NUM_CORES, NEURON_RT_VIRTUAL_CORE_SIZE or
-    /// NEURON_LOGICAL_NC_CONFIG (two names of one thing, 1 or 2), NEURON_RT_RESET_CORES (0 or 1)
-    /// and NEURON_RT_LOG_LEVEL. Errors: INVALID with the text for a value that is not understood:
-    /// of core strings as parse_visible_cores() and parse_core_count(), of the others with
-    /// BadOption; with LncConflict and both names and values where the two names disagree.
+    /// NEURON_LOGICAL_NC_CONFIG (two names of one thing, 1 or 2), NEURON_RT_RESET_CORES (0 or 1),
+    /// NEURON_RT_DEBUG_MEMLOG_MAX_SIZE (events kept, 0 to 2^24),
+    /// NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG (0 or 1) and NEURON_RT_LOG_LEVEL. Errors: INVALID
+    /// with the text for a value that is not understood: of core strings as parse_visible_cores()
+    /// and parse_core_count(), of the others with BadOption; with LncConflict and both names and
+    /// values where the two names disagree.
     static Result<RuntimeOptions> from_environment() {
         RuntimeOptions options;
         if (const char* text = std::getenv("NEURON_RT_VISIBLE_CORES")) {
@@ -60,11 +68,23 @@ struct RuntimeOptions {
         const auto size = read_lnc_size();
         if (!size) return fail(size.error());
         options.lnc_size = *size;
-        if (const char* text = std::getenv("NEURON_RT_RESET_CORES")) {
+        for (const auto& [name, option] : {std::pair("NEURON_RT_RESET_CORES", &options.reset_cores),
+                                           std::pair("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG",
+                                                     &options.memory.report_out_of_memory)}) {
+            const char* text = std::getenv(name);
+            if (!text) continue;
             const std::string_view value(text);
-            if (value != "0" && value != "1")
-                return fail(bad("NEURON_RT_RESET_CORES", text, "0 or 1"));
-            options.reset_cores = value == "1";
+            if (value != "0" && value != "1") return fail(bad(name, text, "0 or 1"));
+            *option = value == "1";
+        }
+        if (const char* text = std::getenv("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE")) {
+            const std::string_view value(text);
+            std::uint32_t events = 0;
+            const auto [end, error] =
+                std::from_chars(value.data(), value.data() + value.size(), events);
+            if (error != std::errc{} || end != value.data() + value.size() || events > kMostEvents)
+                return fail(bad("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", text, "0 to 16777216"));
+            options.memory.events = events;
         }
         if (const char* text = std::getenv("NEURON_RT_LOG_LEVEL")) {
             const auto level = parse_log_level(text);
@@ -77,6 +97,8 @@ struct RuntimeOptions {
     }
 
 private:
+    static constexpr std::uint32_t kMostEvents = 1u << 24;
+
     static Result<std::optional<std::uint32_t>> read_lnc_size() {
         constexpr const char* kNames[] = {"NEURON_RT_VIRTUAL_CORE_SIZE",
                                           "NEURON_LOGICAL_NC_CONFIG"};

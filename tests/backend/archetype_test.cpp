@@ -14,6 +14,9 @@
 using namespace neuronbook;
 
 template class neuronbook::IoctlDriver<test::PortArchetype>;
+template class neuronbook::detail::CopyOperations<IoctlDriver<test::PortArchetype>,
+                                                  test::PortArchetype>;
+template class neuronbook::detail::CopyChain<test::PortArchetype>;
 template class neuronbook::CountPort<test::PortArchetype>;
 template class neuronbook::FaultPort<test::PortArchetype>;
 template class neuronbook::TracePort<test::PortArchetype>;

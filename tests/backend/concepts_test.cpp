@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every requirement of every concept is missed by a type with exactly that defect: absent, of
 // another type, or not noexcept. Types with nothing but what is required satisfy it. The concept of
-// a port has port_concept_test.cpp, those of claims have claim_concepts_test.cpp.
+// a port has port_concept_test.cpp, those of claims and copies have claim_ and
+// copy_concepts_test.cpp.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

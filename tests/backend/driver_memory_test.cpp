@@ -121,6 +121,41 @@ TEST_CASE("B06: a request above the HBM's size is status 4 and never reaches the
     CHECK(machine.counts.total() == calls);
 }
 
+TEST_CASE("B08: alignments of 3 and 2^31, and any for host memory, are refused before a call",
+          "[backend][driver][B08]") {
+    SimMachine machine;
+    auto driver = open_driver(machine);
+    auto host = host_chunk(8192);
+    host.alignment = Bytes{8192};
+    const auto calls = machine.counts.total();
+    for (const auto& ask : {device_chunk(4096, 3), device_chunk(4096, 1u << 31), host}) {
+        const auto refused = driver.allocate(kDevice, ask);
+        REQUIRE_FALSE(refused);
+        CHECK(static_cast<int>(refused.error().status) == 2);
+        CHECK(refused.error().detail == Detail::BadAlignment);
+        CHECK(refused.error().value == ask.alignment.count());
+    }
+    CHECK(machine.counts.total() == calls);
+    CHECK(driver.allocate(kDevice, device_chunk(4096, 1u << 30)));
+}
+
+TEST_CASE("G01: a host short of pieces serves up to 2 MiB from reserve, then says host memory",
+          "[backend][driver][G01]") {
+    SimMachine machine;
+    auto driver = open_driver(machine);
+    machine.kernel->set_faults(kDevice, {.largest_host_piece = Bytes{4096}});
+    int served = 0;
+    auto last = driver.allocate(kDevice, host_chunk(2u << 20));
+    for (; last && served < 1000; ++served) last = driver.allocate(kDevice, host_chunk(2u << 20));
+    CHECK(served == 16); // the driver's 32 MiB of that size
+    REQUIRE_FALSE(last);
+    CHECK(static_cast<int>(last.error().status) == 11);
+    CHECK(last.error().detail == Detail::OutOfHostMemory);
+    CHECK(last.error().os_error == ENOMEM);
+    CHECK(last.error().hbm == Error::kNone);
+    CHECK(driver.allocate(kDevice, device_chunk(2u << 20)));
+}
+
 TEST_CASE("a device out of memory is status 4 with the numbers, a host out of pieces is 11",
           "[backend][driver]") {
     SimMachine machine;

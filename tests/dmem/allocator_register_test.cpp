@@ -16,7 +16,7 @@ using Register = AllocatorRegister<test::FakeAllocator<ModelTag>>;
 
 auto make_in(Register& models, OneCore& memory) {
     return models.make(memory.driver, memory.global.device(), memory.global.core(),
-                       *geometry_of(Architecture::Cayman), memory.ledger);
+                       *geometry_of(Architecture::Cayman), memory.shared);
 }
 
 } // namespace

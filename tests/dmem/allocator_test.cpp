@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -75,8 +76,8 @@ TEST_CASE("a request reaches the driver in the driver's terms", "[dmem][allocato
     CHECK(memory.empty());
 }
 
-TEST_CASE("requested and charged bytes are both kept, and charged ones are booked",
-          "[dmem][allocator]") {
+TEST_CASE("A23: requested and charged bytes are both kept, and charged ones are booked",
+          "[dmem][allocator][A23]") {
     OneCore memory;
     const auto block = memory.model.allocate({.size = 4097_B, .usage = Usage::Weight});
     REQUIRE(block);
@@ -252,7 +253,7 @@ TEST_CASE("E03: whichever call fails, the books balance", "[dmem][allocator]") {
 
 TEST_CASE("a null ledger costs nothing and stops nothing", "[dmem][allocator]") {
     test::FakeDriver driver;
-    NullLedger ledger;
+    const auto ledger = std::make_shared<NullLedger>();
     Allocator<GlobalTag, test::FakeDriver, NullLedger> allocator(
         driver, HostDeviceId{0}, {}, *geometry_of(Architecture::Sunda), ledger);
     auto block = allocator.allocate({.size = 1_B});

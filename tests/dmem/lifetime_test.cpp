@@ -24,7 +24,7 @@ namespace {
 template <AllocTag Tag>
 std::unique_ptr<FakeAllocator<Tag>> another(OneCore& memory) {
     return std::make_unique<FakeAllocator<Tag>>(memory.driver, HostDeviceId{3}, memory.core,
-                                                memory.geometry, memory.ledger);
+                                                memory.geometry, memory.shared);
 }
 
 } // namespace

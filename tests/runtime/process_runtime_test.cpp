@@ -91,10 +91,16 @@ TEST_CASE(
     {
         const Variable level("NEURON_RT_LOG_LEVEL", "WARNING");
         const Variable reset("NEURON_RT_RESET_CORES", "1");
+        const Variable events("NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "1000");
+        const Variable report("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "0");
         const auto options = RuntimeOptions::from_environment();
         REQUIRE(options);
         CHECK(options->reset_cores);
         CHECK(options->log_level == LogLevel::Warn);
+        CHECK(options->memory.events == 1000);
+        CHECK_FALSE(options->memory.report_out_of_memory);
+        CHECK(plain->memory.events == 65536);
+        CHECK(plain->memory.report_out_of_memory);
     }
     const struct {
         const char* name;
@@ -102,6 +108,10 @@ TEST_CASE(
         const char* rule;
     } rows[] = {{"NEURON_RT_LOG_LEVEL", "loud", "(takes ERROR, WARN, INFO, DEBUG, TRACE or QUIET)"},
                 {"NEURON_RT_RESET_CORES", "yes", "(takes 0 or 1)"},
+                {"NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "16777217", "(takes 0 to 16777216)"},
+                {"NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "-1", "(takes 0 to 16777216)"},
+                {"NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", "9x", "(takes 0 to 16777216)"},
+                {"NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "on", "(takes 0 or 1)"},
                 {"NEURON_RT_VIRTUAL_CORE_SIZE", "4", "(takes 1 or 2)"},
                 {"NEURON_RT_VIRTUAL_CORE_SIZE", "", "(takes 1 or 2)"},
                 {"NEURON_LOGICAL_NC_CONFIG", "0", "(takes 1 or 2)"},

@@ -11,8 +11,8 @@
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/backend/port.hpp"
-#include "neuronbook/dmem/ledger.hpp"
 #include "neuronbook/dmem/tags.hpp"
+#include "neuronbook/dmem/usage_ledger.hpp"
 
 namespace neuronbook::test {
 
@@ -80,6 +80,46 @@ struct CopyArchetype : MemoryArchetype {
     Result<void> read(HostDeviceId, const Chunk&, Bytes, std::span<std::byte>) { return fail({}); }
 };
 
+struct ChunkCopyArchetype : Bare {
+    using Bare::Bare;
+    Result<void> copy(HostDeviceId, const Chunk&, Bytes, const Chunk&, Bytes, Bytes) {
+        return fail({});
+    }
+};
+
+struct FillArchetype : Bare {
+    using Bare::Bare;
+    Result<void> fill(HostDeviceId, const Chunk&, Bytes, Bytes, std::byte) {
+        return neuronbook::fail({});
+    }
+};
+
+/// Movable, not copyable.
+struct CopyChainArchetype {
+    explicit CopyChainArchetype(int) {}
+    CopyChainArchetype(CopyChainArchetype&&) noexcept = default;
+    CopyChainArchetype& operator=(CopyChainArchetype&&) noexcept = default;
+    Result<void> start(const Chunk&, Bytes, const Chunk&, Bytes, Bytes) { return fail({}); }
+    Result<void> finish() { return fail({}); }
+};
+
+struct AsyncCopyArchetype : Bare {
+    using Bare::Bare;
+    using CopyChain = CopyChainArchetype;
+    Result<CopyChain> begin_copies(HostDeviceId, CoreIndex) { return fail({}); }
+    [[nodiscard]] bool copies_run_aside() const noexcept { return false; }
+};
+
+struct BatchCopyArchetype : Bare {
+    using Bare::Bare;
+    Result<void> write_batch(HostDeviceId, CoreIndex, std::span<const WritePiece>) {
+        return fail({});
+    }
+    Result<void> read_batch(HostDeviceId, CoreIndex, std::span<const ReadPiece>) {
+        return fail({});
+    }
+};
+
 struct MapArchetype : Bare {
     using Bare::Bare;
     Result<void*> map(HostDeviceId, const Chunk&) { return fail({}); }
@@ -125,12 +165,47 @@ struct DriverArchetype {
     Result<std::vector<ChunkRecord>> chunks(HostDeviceId, std::uint32_t) { return fail({}); }
 };
 
-struct LedgerArchetype : Bare {
-    using Bare::Bare;
+/// All of a UsageLedger, and nothing else.
+struct LedgerArchetype {
+    struct Lock {
+        Lock(const Lock&) = delete;
+        void unlock() noexcept {}
+        ~Lock() {}
+
+    private:
+        friend LedgerArchetype;
+        Lock() {}
+    };
+    explicit LedgerArchetype(int) {}
+    LedgerArchetype(const LedgerArchetype&) = delete;
+    LedgerArchetype& operator=(const LedgerArchetype&) = delete;
+    Lock lock(CoreIndex, std::uint32_t) { return {}; }
+    Lock lock_all() { return {}; }
+    void prepare(std::uint32_t) {}
+    Result<std::uint64_t> add(OwnerAccount&, const Booking&, std::uint64_t, Bytes,
+                              MemoryEvent*) noexcept {
+        return 0;
+    }
+    Result<void> remove(OwnerAccount&, const Booking&, std::uint64_t, MemoryEvent*) noexcept {
+        return {};
+    }
     Result<void> add(const Charge&) { return {}; }
     Result<void> remove(const Charge&) { return {}; }
     void lose(const Charge&) noexcept {}
+    void enroll(OwnerAccount&) noexcept {}
+    void dismiss(OwnerAccount&) noexcept {}
+    [[nodiscard]] bool limited(const OwnerAccount&) const noexcept { return false; }
+    Result<void> reserve(OwnerAccount&, Bytes) { return {}; }
+    void unreserve(OwnerAccount&, Bytes) noexcept {}
     [[nodiscard]] Bytes used_on_channel(std::uint32_t) const noexcept { return Bytes{}; }
+    [[nodiscard]] const MemoryOptions& options() const noexcept { return options_; }
+    [[nodiscard]] const detail::StampClock& clock() const noexcept { return clock_; }
+    [[nodiscard]] NullObserver& observer() noexcept { return observer_; }
+
+private:
+    MemoryOptions options_;
+    detail::StampClock clock_{Stamps::None};
+    NullObserver observer_;
 };
 
 struct PortArchetype {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "neuronbook/base/architecture.hpp"
 #include "neuronbook/dmem/allocator.hpp"
@@ -16,11 +17,12 @@ using FakeAllocator = Allocator<Tag, FakeDriver>;
 /// Core 5 of a third-generation device, host number 3; its HBM is 2.
 struct OneCore {
     FakeDriver driver;
-    Ledger ledger{HostDeviceId{3}};
+    std::shared_ptr<Ledger> shared = std::make_shared<Ledger>(HostDeviceId{3}, MemoryOptions{}, 2);
+    Ledger& ledger = *shared;
     const Geometry& geometry = *geometry_of(Architecture::Cayman);
     PhysicalCore core{DeviceIndex{0}, CoreIndex{5}};
-    FakeAllocator<GlobalTag> global{driver, HostDeviceId{3}, core, geometry, ledger};
-    FakeAllocator<ModelTag> model{driver, HostDeviceId{3}, core, geometry, ledger};
+    FakeAllocator<GlobalTag> global{driver, HostDeviceId{3}, core, geometry, shared};
+    FakeAllocator<ModelTag> model{driver, HostDeviceId{3}, core, geometry, shared};
 
     /// What the driver holds, what the ledger says and what the allocators list is the same.
     [[nodiscard]] bool balanced() const {

@@ -11,49 +11,15 @@
 
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
+#include "threaded/together.hpp"
 
 using namespace neuronbook;
 using test::Book;
+using test::kThreads;
+using test::Overlaps;
 using test::SimMachine;
+using test::together;
 using test::up;
-
-namespace {
-
-constexpr int kThreads = 8;
-
-/// Threads that start together.
-template <class F>
-void together(int count, F body) {
-    std::atomic<int> waiting{count};
-    std::vector<std::thread> threads;
-    for (int i = 0; i < count; ++i)
-        threads.emplace_back([&, i] {
-            waiting.fetch_sub(1);
-            while (waiting.load() != 0) {}
-            body(i);
-        });
-    for (auto& thread : threads) thread.join();
-}
-
-/// Counts how often somebody else was inside at the same time.
-class Overlaps {
-public:
-    struct Inside {
-        explicit Inside(Overlaps& o) : overlaps(o) {
-            if (overlaps.inside_.fetch_add(1, std::memory_order_relaxed) != 0)
-                overlaps.seen_.fetch_add(1, std::memory_order_relaxed);
-        }
-        ~Inside() { overlaps.inside_.fetch_sub(1, std::memory_order_relaxed); }
-        Overlaps& overlaps;
-    };
-    [[nodiscard]] int seen() const { return seen_.load(); }
-
-private:
-    std::atomic<int> inside_{0};
-    std::atomic<int> seen_{0};
-};
-
-} // namespace
 
 TEST_CASE("A22, G04: eight threads that allocate and free lose no handle and share none",
           "[threaded][A22][G04]") {

@@ -13,12 +13,16 @@
 #include "neuronbook/backend/door/door_lease.hpp"
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/backend/ioctl/chunk_forms.hpp"
+#include "neuronbook/backend/ioctl/copy_calls.hpp"
 #include "neuronbook/backend/ioctl/discovery.hpp"
+#include "neuronbook/backend/ioctl/driver_abilities.hpp"
 #include "neuronbook/backend/ioctl/driver_rules.hpp"
 #include "neuronbook/backend/ioctl/handshake.hpp"
+#include "neuronbook/backend/ioctl/memory_counters.hpp"
 #include "neuronbook/backend/ioctl/memory_requests.hpp"
 #include "neuronbook/backend/ioctl/process_requests.hpp"
 #include "neuronbook/backend/ioctl/reset_requests.hpp"
+#include "neuronbook/backend/ioctl/sharing.hpp"
 #include "neuronbook/backend/ioctl/topology_requests.hpp"
 
 namespace neuronbook {
@@ -28,7 +32,10 @@ inline namespace v0 {
 /// call; forms follow from feature word, version and architecture. Thread-safe once connect() and
 /// open_device() have returned; those, disconnect() and moving belong to one thread.
 template <Port P>
-class IoctlDriver {
+class IoctlDriver : public detail::CopyOperations<IoctlDriver<P>, P>,
+                    public detail::AbilityOperations<IoctlDriver<P>>,
+                    public detail::ShareOperations<IoctlDriver<P>>,
+                    public detail::CounterOperations<IoctlDriver<P>> {
 public:
     explicit IoctlDriver(P port) : port_(std::move(port)) { fds_.fill(-1); }
 
@@ -168,7 +175,7 @@ public:
         const auto fd = opened(Operation::Allocate, device);
         if (!fd) return fail(fd.error());
         auto legal = check_request(*geometry_, ask);
-        if (legal) legal = detail::check_form(form_, ask);
+        if (legal) legal = detail::check_form(facts_, ask);
         if (!legal) return fail(on(device, legal.error()));
         ChunkRequest sent = ask;
         // Up to a page the driver aligns anyway, and for host memory it refuses any alignment.
@@ -205,18 +212,6 @@ public:
         return done;
     }
 
-    Result<void> write(HostDeviceId device, const Chunk& chunk, Bytes offset,
-                       std::span<const std::byte> from) {
-        // The request has one pointer for both directions; here the kernel only reads.
-        return copy(device, chunk, offset, {const_cast<std::byte*>(from.data()), from.size()},
-                    detail::CopyDirection::ToChunk);
-    }
-
-    Result<void> read(HostDeviceId device, const Chunk& chunk, Bytes offset,
-                      std::span<std::byte> to) {
-        return copy(device, chunk, offset, to, detail::CopyDirection::FromChunk);
-    }
-
     /// Effects: maps the whole chunk, readable and writable.
     Result<void*> map(HostDeviceId device, const Chunk& chunk) {
         const auto fd = opened(Operation::Map, device);
@@ -247,17 +242,10 @@ public:
     }
 
 private:
-    Result<void> copy(HostDeviceId device, const Chunk& chunk, Bytes offset,
-                      std::span<std::byte> buffer, detail::CopyDirection direction) {
-        const auto fd = opened(Operation::Copy, device);
-        if (!fd) return fail(fd.error());
-        auto done = detail::check_copy(chunk, offset, buffer.data(), buffer.size());
-        if (done)
-            done = detail::copy_bytes(port_, *fd, facts_, chunk.handle, offset.count(),
-                                      buffer.data(), buffer.size(), direction);
-        if (!done) return fail(on_handle(device, chunk, done.error()));
-        return done;
-    }
+    friend detail::AbilityOperations<IoctlDriver>;
+    friend detail::ShareOperations<IoctlDriver>;
+    friend detail::CounterOperations<IoctlDriver>;
+    friend detail::CopyOperations<IoctlDriver, P>;
 
     Result<void> check_cores(Operation operation, UserCore first, std::uint32_t count) const {
         if (!usable()) return fail(barred(operation));

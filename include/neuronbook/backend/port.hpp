@@ -22,6 +22,8 @@ struct PortIdentity {
     std::uint64_t instance = 0; ///< which kernel, where there are several of a kind
     /// As whom, where that is not this process: the low half is the process id the kernel knows.
     std::uint64_t process = 0;
+    /// Whether copies that this kernel starts run beside the caller.
+    bool copies_aside = false;
 
     friend constexpr bool operator==(const PortIdentity&, const PortIdentity&) = default;
 };

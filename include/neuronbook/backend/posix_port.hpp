@@ -72,7 +72,7 @@ public:
         while (::nanosleep(&time, &time) != 0 && errno == EINTR) {}
     }
 
-    [[nodiscard]] PortIdentity identity() const noexcept { return {"posix", 0}; }
+    [[nodiscard]] PortIdentity identity() const noexcept { return {"posix", 0, 0, true}; }
 
 private:
     static constexpr std::uint64_t kBillion = 1'000'000'000;

@@ -68,6 +68,13 @@ public:
         return std::make_unique<Registered>(state_, std::forward<Arguments>(arguments)...);
     }
 
+    /// Effects: calls `see` for each allocator that is alive. None begins or ends meanwhile.
+    template <class F>
+    void for_each(F see) const {
+        const std::lock_guard lock(state_->mutex);
+        for (const Registered& allocator : state_->live) see(static_cast<const A&>(allocator));
+    }
+
     /// Effects: closes every allocator that is still alive; their holders keep closed ones. With a
     /// driver that may not be spoken to (`usable` false) they are closed without a call. Twice is
     /// once.

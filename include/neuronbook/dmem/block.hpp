@@ -13,7 +13,7 @@
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
-#include "neuronbook/dmem/detail/block_owner.hpp"
+#include "neuronbook/dmem/detail/block_record.hpp"
 #include "neuronbook/dmem/usage.hpp"
 
 namespace neuronbook {
@@ -34,8 +34,8 @@ struct BlockAccess;
 /// threads; one handle may not be changed while another thread uses it.
 ///
 /// libnrt: dmem_t, dmem.
-/// Differs: the chunk's address needs no align_offset, the driver aligns; requested and charged
-/// bytes are both kept; the hint is stored as text, so that it cannot dangle.
+/// Differs: requested and charged bytes are both kept; the hint is stored as text, so that it
+/// cannot dangle; the alignment offset is the smallest.
 class Block {
 public:
     Block() noexcept = default;
@@ -54,8 +54,12 @@ public:
     /// Returns: what went wrong with the free; success for an empty handle or one of several.
     Result<void> reset() noexcept {
         auto* record = std::exchange(record_, nullptr);
-        if (!record || record->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return {};
-        return detail::BlockOwner::finish(*record);
+        if (!record) return {};
+        // The only handle has nobody to race with: a handle is copied from a handle.
+        if (record->count.load(std::memory_order_acquire) != 1 &&
+            record->count.fetch_sub(1, std::memory_order_acq_rel) != 1)
+            return {};
+        return record->owner->finish(*record);
     }
 
     /// Whether there is memory behind the handle. False also once its allocator has ended.
@@ -67,7 +71,7 @@ public:
     /// Errors: INVALID_HANDLE with UnknownHandle for an empty handle; CLOSED with Detail::Closed if
     /// the allocator ended before.
     [[nodiscard]] Result<Chunk> chunk() const {
-        if (*this) return record_->facts.chunk;
+        if (*this) return record_->facts.chunk();
         Error error{.status = Status::InvalidHandle, .operation = Operation::Query};
         error.detail = Detail::UnknownHandle;
         if (record_) {
@@ -81,22 +85,34 @@ public:
     // Of an empty handle: all zero.
 
     /// Bytes asked for: the bound of every access. libnrt: size
-    [[nodiscard]] Bytes requested() const noexcept { return facts().requested; }
+    [[nodiscard]] Bytes requested() const noexcept { return facts().booking.requested; }
     /// Bytes the driver took, whole pages: what the ledger counts. libnrt: allocated_size
-    [[nodiscard]] Bytes charged() const noexcept { return facts().chunk.size; }
+    [[nodiscard]] Bytes charged() const noexcept { return charge().bytes; }
     /// Where the block begins in its device's address space. libnrt: _pa
-    [[nodiscard]] DeviceAddress address() const noexcept { return facts().chunk.address; }
+    [[nodiscard]] DeviceAddress address() const noexcept {
+        const Booking& booking = facts().booking;
+        return DeviceAddress{booking.address.value() + booking.align_offset};
+    }
+    /// From the start of its chunk to the block: not 0 where the driver had no aligned call.
+    /// libnrt: align_offset
+    [[nodiscard]] Bytes align_offset() const noexcept {
+        return Bytes{facts().booking.align_offset};
+    }
     /// libnrt: mem_type
-    [[nodiscard]] MemoryLocation location() const noexcept { return facts().chunk.location; }
+    [[nodiscard]] MemoryLocation location() const noexcept { return charge().location; }
     /// libnrt: tdram_channel
-    [[nodiscard]] std::uint32_t hbm() const noexcept { return facts().chunk.hbm; }
+    [[nodiscard]] std::uint32_t hbm() const noexcept { return charge().hbm; }
     /// libnrt: mem_usage_type
-    [[nodiscard]] Usage usage() const noexcept { return facts().usage; }
-    [[nodiscard]] HostDeviceId device() const noexcept { return facts().device; }
+    [[nodiscard]] Usage usage() const noexcept { return charge().usage; }
+    [[nodiscard]] HostDeviceId device() const noexcept {
+        return *this ? record_->owner->device : HostDeviceId{};
+    }
     /// The core the block is charged to. libnrt: pcore
-    [[nodiscard]] PhysicalCore core() const noexcept { return facts().core; }
+    [[nodiscard]] PhysicalCore core() const noexcept {
+        return *this ? record_->owner->core : PhysicalCore{};
+    }
     /// The caller's own word for it; valid as long as this handle. libnrt: hint
-    [[nodiscard]] std::string_view hint() const noexcept { return facts().hint.view(); }
+    [[nodiscard]] std::string_view hint() const noexcept { return facts().booking.hint; }
     /// Handles to the block at some instant, for tests and reports. libnrt: ref_count
     [[nodiscard]] std::uint64_t handles() const noexcept {
         return record_ ? record_->count.load(std::memory_order_relaxed) : 0;
@@ -117,6 +133,8 @@ private:
         return *this ? record_->facts : nothing;
     }
 
+    [[nodiscard]] const Charge& charge() const noexcept { return facts().booking.charge; }
+
     detail::BlockRecord* record_ = nullptr;
 };
 
@@ -126,6 +144,8 @@ namespace detail {
 struct BlockAccess {
     static Block make(BlockRecord* record) noexcept { return Block(record); }
     static BlockRecord* record(const Block& block) noexcept { return block.record_; }
+    /// Its record is somebody else's by now.
+    static void forget(Block& block) noexcept { block.record_ = nullptr; }
 };
 
 } // namespace detail

@@ -151,16 +151,18 @@ inline constexpr std::array<std::string_view, kAggregates> kAggregateNames{
 /// libnrt: dmem_usage_type_to_host_category, dmem_usage_type_to_device_category
 [[nodiscard]] constexpr Result<std::uint32_t> category_of(Usage usage, MemoryLocation location) {
     const bool host = location == MemoryLocation::Host;
-    Error error{.status = Status::Invalid, .operation = Operation::Allocate};
-    error.value = static_cast<std::uint32_t>(usage);
-    error.limit = kUsages;
-    error.text = ShortText{host ? "host" : "device"};
-    error.detail = Detail::UsageInvalid;
-    if (!is_usage(usage)) return fail(error);
+    const auto refuse = [&](Detail detail) {
+        return fail({.status = Status::Invalid,
+                     .operation = Operation::Allocate,
+                     .detail = detail,
+                     .value = static_cast<std::uint32_t>(usage),
+                     .limit = kUsages,
+                     .text = std::string_view(host ? "host" : "device")});
+    };
+    if (!is_usage(usage)) return refuse(Detail::UsageInvalid);
     const auto& row = detail::kUsageRows[static_cast<std::size_t>(usage)];
     const auto category = host ? row.host : row.device;
-    error.detail = Detail::UsageNotHere;
-    if (category == detail::kNotHere) return fail(error);
+    if (category == detail::kNotHere) return refuse(Detail::UsageNotHere);
     return category;
 }
 

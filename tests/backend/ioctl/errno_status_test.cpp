@@ -2,8 +2,10 @@
 #include "support/catch.hpp"
 
 #include <cerrno>
+#include <string>
 
 #include "neuronbook/backend/ioctl/errno_status.hpp"
+#include "neuronbook/base/describe.hpp"
 
 using namespace neuronbook;
 using neuronbook::detail::CallKind;
@@ -42,6 +44,15 @@ TEST_CASE("G03: each errno of the kernel maps to one documented status", "[backe
         {CallKind::Copy, ENOENT, 3, Detail::UnknownHandle},
         {CallKind::Copy, EINVAL, 3, Detail::UnknownHandle},
         {CallKind::Copy, E2BIG, 2, Detail::DriverErrno},
+        {CallKind::Copy, EBUSY, 4, Detail::OutOfQueueSlots},
+        {CallKind::Open, ENXIO, 1, Detail::DeviceGone},
+        {CallKind::Open, ENODEV, 1, Detail::DeviceGone},
+        {CallKind::Open, ENOENT, 1, Detail::NoDevices},
+        {CallKind::Share, EINVAL, 2, Detail::NotMapped},
+        {CallKind::Share, EMFILE, 4, Detail::OutOfDescriptors},
+        {CallKind::Share, ENFILE, 4, Detail::OutOfDescriptors},
+        {CallKind::Share, EPROTONOSUPPORT, 1, Detail::NotOnThisKernel},
+        {CallKind::Other, EINVAL, 2, Detail::DriverErrno},
         {CallKind::Other, 524, 2, Detail::NotOnThisArchitecture},
         {CallKind::Other, EIO, 1, Detail::DriverErrno},
         {CallKind::Mark, ENOMEM, 1, Detail::DriverErrno},
@@ -52,6 +63,32 @@ TEST_CASE("G03: each errno of the kernel maps to one documented status", "[backe
         CHECK(static_cast<int>(error.status) == row.status);
         CHECK(error.detail == row.detail);
         CHECK(error.os_error == row.error);
+    }
+}
+
+TEST_CASE("G03: the text of a refusal by the kernel names its errno", "[backend][G03]") {
+    const auto text = describe(refused(Operation::Copy, CallKind::Other, -E2BIG));
+    CHECK(text.find("E2BIG") != std::string::npos);
+    CHECK(text.find("(INVALID, 2)") != std::string::npos);
+}
+
+TEST_CASE("A06: what is counted and has run out is named, and is never memory", "[backend][A06]") {
+    const struct {
+        CallKind kind;
+        int error;
+        const char* name;
+    } rows[] = {{CallKind::AllocateDevice, ENOENT, "handle"},
+                {CallKind::AllocateHost, ENOENT, "handle"},
+                {CallKind::Open, EBUSY, "attach slot"},
+                {CallKind::Copy, EBUSY, "copy queue"},
+                {CallKind::Share, EMFILE, "descriptor"}};
+    for (const auto& row : rows) {
+        const auto error = refused(Operation::Allocate, row.kind, -row.error);
+        const auto text = describe(error);
+        INFO(text);
+        CHECK(static_cast<int>(error.status) == 4);
+        CHECK(text.find(row.name) != std::string::npos);
+        CHECK(text.find("out of") == std::string::npos);
     }
 }
 

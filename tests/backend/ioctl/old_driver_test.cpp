@@ -77,11 +77,10 @@ TEST_CASE("older drivers are only asked what they know, and serve the main job",
             CHECK((*tier)->read(*block, Bytes{9'900}, in));
             CHECK(in == out);
             const auto aligned = (*tier)->allocate({.size = Bytes{4096}, .alignment = Bytes{8192}});
-            CHECK(aligned.has_value() == era.aligns);
-            if (!aligned) {
-                CHECK(static_cast<int>(aligned.error().status) == 1);
-                CHECK(aligned.error().detail == Detail::NotOnThisDriver);
-            }
+            // Where the driver has no aligned call, a larger chunk has an aligned place.
+            REQUIRE(aligned);
+            CHECK(aligned->address().value() % 8192 == 0);
+            CHECK(aligned->charged() == Bytes{era.aligns ? 4096u : 12288u});
         }
         CHECK(old->asked.contains(era.allocate));
         for (const auto word : options.without.requests) CHECK_FALSE(old->asked.contains(word));

@@ -13,6 +13,6 @@ struct Memory {
     bool usable() const noexcept;
 };
 
-void use(Memory& driver, Ledger& ledger, const Geometry& geometry) {
+void use(Memory& driver, std::shared_ptr<Ledger> ledger, const Geometry& geometry) {
     Allocator<GlobalTag, Memory> allocator(driver, HostDeviceId{0}, {}, geometry, ledger);
 }

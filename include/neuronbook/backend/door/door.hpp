@@ -27,9 +27,9 @@ namespace detail {
 static_assert(kMaxHostDevices == uapi::kMaxDevices);
 
 /// State of one door. Shared objects that were built apart share it, so it holds nothing whose
-/// layout depends on how the standard library is configured. All members are guarded by `mutex`,
-/// which is held over the driver calls that open, close, mark and unmark, so that book and kernel
-/// never disagree. Takes no other lock.
+/// layout depends on how the standard library is configured. All members but `copies` are guarded
+/// by `mutex`, which is held over the driver calls that open, close, mark and unmark, so that book
+/// and kernel never disagree. Takes no other lock.
 struct Door {
     struct Node {
         int fd = -1;
@@ -60,7 +60,12 @@ struct Door {
     std::array<std::uint32_t, uapi::kCoreSlots> lost{};
     std::array<bool, uapi::kCoreSlots> taken{}; ///< lost, and surely another process's
     std::array<bool, uapi::kCoreSlots> owed{};  ///< no lease's, but the driver did not take it back
-    Door* next = nullptr;                       ///< guarded by the registry
+    /// Held by whoever has asynchronous copies under way on the queue of a core; taken while no
+    /// other lock is held. Every core has a queue of its own, also where two share an engine, and
+    /// the driver's two places for copies that are waited for belong to the queue
+    /// (driver-abi.md 8.3).
+    std::array<std::array<std::mutex, kMaxCoresPerDevice>, kMaxHostDevices> copies;
+    Door* next = nullptr; ///< guarded by the registry
 };
 
 /// All doors of the process, and whether it is still that process.

@@ -7,6 +7,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 #include "neuronbook/backend/door/door.hpp"
@@ -90,6 +91,11 @@ public:
     [[nodiscard]] int misc_fd() const noexcept { return door_->misc_fd; }
     /// The node it was opened on; relative requests count from there.
     [[nodiscard]] HostDeviceId misc_device() const noexcept { return door_->misc_device; }
+
+    /// What all leases of the process take for asynchronous copies of a core.
+    [[nodiscard]] std::mutex& copies(HostDeviceId device, CoreIndex core) noexcept {
+        return door_->copies[device.value()][core.value()];
+    }
 
     /// Effects: attaches to a device, once a process. The descriptor is good until close_device().
     Result<int> open_device(HostDeviceId device) {

@@ -7,9 +7,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "neuronbook/backend/driver.hpp"
-#include "neuronbook/backend/ioctl/chunk_forms.hpp"
+#include "neuronbook/backend/ioctl/driver_abilities.hpp"
+#include "neuronbook/backend/ioctl/releases.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -40,14 +42,22 @@ namespace detail {
                  .asked = count});
 }
 
-/// What a driver without the aligned form cannot do, and says so as a plain failure.
-[[nodiscard]] inline Result<void> check_form(ChunkForm form, const ChunkRequest& ask) {
-    if (form != ChunkForm::Plain || ask.alignment <= kPage) return {};
-    return fail({.operation = Operation::Allocate,
-                 .detail = Detail::NotOnThisDriver,
-                 .value = ask.alignment.count(),
-                 .asked = ask.size.count(),
-                 .text = std::string_view("aligned allocation")});
+/// What this driver cannot do, and says so as a plain failure: aligned chunks without that form,
+/// and the contiguous scratchpad where its category would be one like any other.
+[[nodiscard]] inline Result<void> check_form(const DriverFacts& facts, const ChunkRequest& ask) {
+    const auto can = abilities_of(facts);
+    const auto missing = [&](std::string_view what, std::uint64_t value) {
+        return fail({.operation = Operation::Allocate,
+                     .detail = Detail::NotOnThisDriver,
+                     .value = value,
+                     .asked = ask.size.count(),
+                     .text = what});
+    };
+    if (ask.alignment > kPage && !can.aligned_allocation.available)
+        return missing("aligned allocation", ask.alignment.count());
+    if (ask.category == kScratchpadCategory && !can.contiguous_scratchpad.available)
+        return missing("a contiguous scratchpad", ask.category);
+    return {};
 }
 
 /// The driver checks the rounded size, and on 2.24 a sum that may have wrapped.
@@ -61,6 +71,17 @@ namespace detail {
     if (size != 0 && !buffer) error.detail = Detail::NullPointer;
     if (error.detail == Detail::None) return {};
     return fail(error);
+}
+
+/// A range of a chunk that the engine alone touches.
+[[nodiscard]] inline Result<void> check_range(const Chunk& chunk, Bytes offset, Bytes size) {
+    if (contains(chunk.size, offset, size)) return {};
+    return fail({.status = Status::Invalid,
+                 .operation = Operation::Copy,
+                 .detail = Detail::OutOfBounds,
+                 .value = offset.count(),
+                 .limit = chunk.size.count(),
+                 .asked = size.count()});
 }
 
 /// Up to 2.28 the BAR window of a chunk that touches the end of its HBM is computed wrongly and the

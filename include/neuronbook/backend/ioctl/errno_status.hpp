@@ -22,6 +22,7 @@ enum class CallKind : std::uint8_t {
     UseHandle,
     Copy,
     Mark,
+    Share,
     Other
 };
 
@@ -48,6 +49,7 @@ inline constexpr ErrnoRule kErrnoRules[] = {
     {EINVAL, CallKind::Copy, Status::InvalidHandle, Detail::UnknownHandle},
     {EPERM, CallKind::Copy, Status::Timeout, Detail::TimedOut},
     {ETIMEDOUT, CallKind::Copy, Status::Timeout, Detail::TimedOut},
+    {EBUSY, CallKind::Copy, Status::Resource, Detail::OutOfQueueSlots},
     {EBUSY, CallKind::Mark, Status::LoadNotEnoughNc, Detail::CoresBusy},
     {EBUSY, CallKind::Open, Status::Resource, Detail::AttachSlotsFull},
     {EACCES, CallKind::Open, Status::Failure, Detail::NotPermitted},
@@ -56,6 +58,10 @@ inline constexpr ErrnoRule kErrnoRules[] = {
     {ENXIO, CallKind::Open, Status::Failure, Detail::DeviceGone},
     {ENODEV, CallKind::Open, Status::Failure, Detail::DeviceGone},
     {ENOENT, CallKind::Open, Status::Failure, Detail::NoDevices},
+    {EINVAL, CallKind::Share, Status::Invalid, Detail::NotMapped},
+    {EMFILE, CallKind::Share, Status::Resource, Detail::OutOfDescriptors},
+    {ENFILE, CallKind::Share, Status::Resource, Detail::OutOfDescriptors},
+    {EPROTONOSUPPORT, CallKind::Share, Status::Failure, Detail::NotOnThisKernel},
     {EINVAL, CallKind::Other, Status::Invalid, Detail::DriverErrno},
     {E2BIG, CallKind::Other, Status::Invalid, Detail::DriverErrno},
     {ERANGE, CallKind::Other, Status::Invalid, Detail::DriverErrno},

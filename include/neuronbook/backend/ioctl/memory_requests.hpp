@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requests that move bytes of a chunk, and that list chunks.
-// Owns: encoding, splitting, growing. Does not own: bounds (driver_rules.hpp).
-// Layer: backend.   Source: driver-abi.md 7.3, 8.4
+// Requests about allocations that are there: the list of chunks, and what a refused one says.
+// Owns: encoding, growing. Does not own: bounds (driver_rules.hpp), bytes (transfer_requests.hpp).
+// Layer: backend.   Source: driver-abi.md 7.3
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,54 +16,6 @@
 namespace neuronbook {
 inline namespace v0 {
 namespace detail {
-
-enum class CopyDirection : std::uint8_t { FromChunk, ToChunk };
-
-/// A piece of one BUF_COPY. The driver moves the size modulo 4 GiB and reports success; pieces stay
-/// well below.
-inline constexpr std::uint64_t kCopyPiece = std::uint64_t{1} << 30;
-
-/// One BUF_COPY in the form that the driver's feature word allows.
-template <Port P>
-Result<void> copy_piece(P& port, int fd, const DriverFacts& facts, ChunkHandle handle,
-                        std::uint64_t offset, std::byte* buffer, std::uint64_t size,
-                        CopyDirection direction) {
-    const auto send = [&](auto form, std::uint32_t word) {
-        form.mem_handle = handle.value();
-        form.buffer = buffer;
-        form.size = static_cast<decltype(form.size)>(size);
-        form.offset = static_cast<decltype(form.offset)>(offset);
-        form.copy_to_mem_handle = direction == CopyDirection::ToChunk ? 1 : 0;
-        return request(port, fd, word, form, Operation::Copy, CallKind::Copy);
-    };
-    if (facts.features & uapi::kFeatureMemAlloc64)
-        return send(uapi::MemBufCopy64{}, uapi::kMemBufCopy64);
-    return send(uapi::MemBufCopy{}, uapi::kMemBufCopy);
-}
-
-/// Size 0 makes no call. Errors, before any: a range that a driver without 64-bit requests cannot
-/// name.
-template <Port P>
-Result<void> copy_bytes(P& port, int fd, const DriverFacts& facts, ChunkHandle handle,
-                        std::uint64_t offset, std::byte* buffer, std::uint64_t size,
-                        CopyDirection direction) {
-    const bool wide = facts.features & uapi::kFeatureMemAlloc64;
-    if (!wide && offset + size > std::uint64_t{1} << 32)
-        return fail({.status = Status::Invalid,
-                     .operation = Operation::Copy,
-                     .detail = Detail::NotOnThisDriver,
-                     .value = offset,
-                     .limit = std::uint64_t{1} << 32,
-                     .asked = size,
-                     .text = std::string_view("a copy beyond 4 GiB")});
-    for (std::uint64_t done = 0; done < size; done += kCopyPiece) {
-        const std::uint64_t piece = std::min(size - done, kCopyPiece);
-        auto moved =
-            copy_piece(port, fd, facts, handle, offset + done, buffer + done, piece, direction);
-        if (!moved) return moved;
-    }
-    return {};
-}
 
 /// The driver's list of an HBM. It may grow between the answer that tells its length and the next
 /// question, so the question is repeated a few times.

@@ -20,6 +20,10 @@ inline constexpr DriverVersion kRoutingMapSince{2, 16, 7};
 inline constexpr DriverVersion kCoreMapSince{2, 19, 64};
 inline constexpr DriverVersion kPodStatusSince{2, 19, 64};
 inline constexpr DriverVersion kPodModeSince{2, 23, 9};
+/// With an argument of 48 bytes; what 2.24 tries out under the same number is another request.
+inline constexpr DriverVersion kZeroCopySince{2, 25, 4};
+/// The argument grew to 64 bytes.
+inline constexpr DriverVersion kNumberedCopiesSince{2, 29, 0};
 /// Before, a mapping that ends with its HBM shows other memory.
 inline constexpr DriverVersion kHbmEndMappableSince{2, 29, 0};
 

@@ -76,7 +76,7 @@ namespace sim {
     Census census;
     census.marks = state.marks.held();
     census.open_files = state.files.open();
-    for (const auto& record : state.mappings.records()) census.exported += record.exports;
+    for (const auto& record : state.mappings.records()) census.exported += record.exports.size();
     census.pins = state.pins.count();
     for (const auto& device : state.devices) {
         auto& row = census.devices.emplace_back();

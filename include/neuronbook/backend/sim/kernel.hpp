@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "neuronbook/backend/sim/device/reset_thread.hpp"
 #include "neuronbook/backend/sim/faults.hpp"
 #include "neuronbook/backend/sim/lifecycle.hpp"
+#include "neuronbook/backend/sim/mover.hpp"
 #include "neuronbook/backend/sim/options.hpp"
 #include "neuronbook/backend/sim/request.hpp"
 #include "neuronbook/backend/sim/requests/engine_use.hpp"
@@ -33,6 +35,7 @@
 #include "neuronbook/backend/sim/state.hpp"
 #include "neuronbook/backend/sim/sysfs/sysfs.hpp"
 #include "neuronbook/backend/sim/tickets.hpp"
+#include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -46,7 +49,7 @@ public:
     static Result<std::unique_ptr<SimKernel>> make(const SimOptions& options = {}) {
         auto machine = sim::MachineSpec::make(options);
         if (!machine) return fail(machine.error());
-        return std::unique_ptr<SimKernel>(new SimKernel(*machine));
+        return std::unique_ptr<SimKernel>(new SimKernel(*machine, options.dma_thread));
     }
 
     SimKernel(const SimKernel&) = delete;
@@ -54,7 +57,7 @@ public:
 
     /// Serves one request of a caller whose memory is `user`, at time `now` of the front's clock.
     Answer submit(const Caller& caller, const Request& request, UserMemory& user, Nanoseconds now) {
-        const std::lock_guard lock(mutex_);
+        auto lock = runs_beside_copies(request) ? std::unique_lock(mutex_) : settled();
         const auto* ticket = tickets_.find(caller, request);
         if (ticket != nullptr && now < ticket->until)
             return sim::wait_until(ticket->until, request.ticket);
@@ -67,13 +70,17 @@ public:
         if (answer.waits)
             answer.ticket =
                 tickets_.give(caller, request, {answer.until, resumed.since, resumed.progress});
+        if (const auto move = mover_ ? std::exchange(mover_->awaited, 0) : 0; move != 0) {
+            lock.unlock();
+            mover_->wait(move);
+        }
         return answer;
     }
 
     /// Reads a small file of the driver's, from its start: bytes, or minus ENOENT or EACCES.
     std::int64_t read_file(std::string_view path, std::span<char> buffer,
                            FileUser user = FileUser::Root) const {
-        const std::lock_guard lock(mutex_);
+        const auto lock = settled();
         let_time_pass();
         std::string text;
         if (const auto error = sim::read_text(state_, path, user, state_.now, text); error != 0)
@@ -86,7 +93,7 @@ public:
     /// Writes into a file of the driver's: the bytes taken, or minus an errno.
     std::int64_t write_file(std::string_view path, std::string_view text,
                             FileUser user = FileUser::Root) {
-        const std::lock_guard lock(mutex_);
+        const auto lock = settled();
         let_time_pass();
         return sim::write_text(state_, path, text, user);
     }
@@ -119,7 +126,7 @@ public:
 
     /// exec(): the address space is a new one, and descriptors that are to be closed are, at once.
     void exec_process(std::int32_t pid) {
-        const std::lock_guard lock(mutex_);
+        const auto lock = settled();
         state_.mappings.drop_process(pid);
         for (const auto file : state_.files.closed_by_exec(pid)) close_now(pid, file);
         tickets_.drop_process(pid);
@@ -135,7 +142,7 @@ public:
     /// The end of a process: its mappings go, then every descriptor that it holds is flushed, and a
     /// file that nobody else holds is released, at once.
     void end_process(std::int32_t pid) {
-        const std::lock_guard lock(mutex_);
+        const auto lock = settled();
         state_.mappings.drop_process(pid);
         for (const auto file : state_.files.of(pid)) close_now(pid, file);
         tickets_.drop_process(pid);
@@ -198,10 +205,36 @@ public:
         return state_.journal.log.lines();
     }
 
+    /// Whether asynchronous copies have a thread of their own.
+    [[nodiscard]] bool copies_run_aside() const noexcept { return mover_ != nullptr; }
+
     [[nodiscard]] const sim::MachineSpec& machine() const noexcept { return state_.machine; }
 
 private:
-    explicit SimKernel(const sim::MachineSpec& machine) : state_(machine), serial_(next_serial()) {}
+    SimKernel(const sim::MachineSpec& machine, bool dma_thread)
+        : state_(machine), serial_(next_serial()),
+          mover_(dma_thread ? std::make_unique<sim::Mover>() : nullptr) {
+        state_.mover = mover_.get();
+    }
+
+    /// The lock, with no bytes on their way: for everything that could see them, or free them.
+    [[nodiscard]] std::unique_lock<std::mutex> settled() const {
+        std::unique_lock lock(mutex_);
+        while (const auto move = mover_ ? mover_->under_way() : 0) {
+            lock.unlock();
+            mover_->wait(move);
+            lock.lock();
+        }
+        return lock;
+    }
+
+    /// Starting a copy and waiting for one: those touch no bytes themselves.
+    static bool runs_beside_copies(const Request& request) {
+        const auto* ask = std::get_if<IoctlRequest>(&request.what);
+        return ask != nullptr &&
+               (ask->word == uapi::kMemCopyAsync || ask->word == uapi::kMemCopyAsync64 ||
+                ask->word == uapi::kMemCopyAsyncWait);
+    }
 
     static std::uint32_t next_serial() noexcept {
         static std::atomic<std::uint32_t> made{0};
@@ -225,6 +258,7 @@ private:
     std::atomic<std::uint64_t> clock_{0};
     std::uint32_t serial_;
     std::shared_ptr<const void> life_ = std::make_shared<char>();
+    std::unique_ptr<sim::Mover> mover_; ///< last, so that it ends before the memory does
 };
 
 } // namespace v0

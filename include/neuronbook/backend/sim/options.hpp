@@ -53,6 +53,9 @@ struct SimOptions {
     SimPod pod{};
     SimHardware hardware{};
     SimWithout without{};
+    /// Asynchronous copies move their bytes on a thread of the kernel's own, beside the caller;
+    /// what is answered stays the same. Otherwise they are done when they are started.
+    bool dma_thread = false;
 };
 
 namespace sim {

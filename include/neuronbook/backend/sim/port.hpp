@@ -7,6 +7,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -76,8 +77,9 @@ inline Answer complete(SimKernel& kernel, const Caller& caller, Request request,
 } // namespace sim
 
 /// A handle, cheap to copy; the kernel must outlive it. Descriptors are numbers from 2^20 up, never
-/// real ones; mappings are real, outlive the kernel and are not inherited over fork(). Several
-/// ports with different callers are several processes. Every member may be called from any thread.
+/// real ones but for those of exported buffers; mappings are real, outlive the kernel and are not
+/// inherited over fork(). Several ports with different callers are several processes. Every member
+/// may be called from any thread.
 class SimPort {
 public:
     explicit SimPort(SimKernel& kernel, Caller caller = {},
@@ -88,8 +90,13 @@ public:
         return call(OpenRequest{path, static_cast<std::uint32_t>(access)});
     }
 
-    /// Closes a descriptor this process holds. The file goes with the last one of any process.
-    std::int64_t close(int fd) { return call(CloseRequest{fd}); }
+    /// Closes a descriptor this process holds. The file goes with the last one of any process. An
+    /// exported buffer's is a real one, the only kind that is closed for real.
+    std::int64_t close(int fd) {
+        const auto answer = call(CloseRequest{fd});
+        if (answer != 0 || fd >= sim::FileTable::kFirst) return answer;
+        return ::close(fd) == 0 ? 0 : -errno;
+    }
 
     /// What the driver sees when a further descriptor of the file, which duplicate() or child() did
     /// not make, is closed: the file stays open.
@@ -162,7 +169,8 @@ public:
 
     [[nodiscard]] PortIdentity identity() const {
         return {"sim", reinterpret_cast<std::uintptr_t>(kernel_),
-                std::uint64_t{kernel_->serial()} << 32 | static_cast<std::uint32_t>(caller_.pid)};
+                std::uint64_t{kernel_->serial()} << 32 | static_cast<std::uint32_t>(caller_.pid),
+                kernel_->copies_run_aside()};
     }
 
     [[nodiscard]] SimKernel& kernel() const noexcept { return *kernel_; }

@@ -127,6 +127,8 @@ struct Serving {
     }
 
     Answer operator()(const CloseRequest& ask) const {
+        if (ask.file < FileTable::kFirst)
+            return say(state.mappings.drop_export(caller.pid, ask.file) ? 0 : -EBADF);
         if (!state.files.holds(caller.pid, ask.file)) return say(-EBADF);
         const auto answer = (*this)(FlushRequest{ask.file});
         if (!answer.waits) drop_descriptor(state, tickets, caller.pid, ask.file);

@@ -17,6 +17,7 @@
 #include "neuronbook/backend/sim/journal.hpp"
 #include "neuronbook/backend/sim/machine/machine_spec.hpp"
 #include "neuronbook/backend/sim/machine/pod_election.hpp"
+#include "neuronbook/backend/sim/mover.hpp"
 #include "neuronbook/base/units.hpp"
 
 namespace neuronbook {
@@ -41,6 +42,7 @@ struct State {
     SimParameters parameters; ///< as their files show them now; most only matter at load
     PodElection pod;
     std::int32_t notify_delay = -1; ///< one switch for all devices
+    Mover* mover = nullptr;         ///< moves asynchronous copies; null: they are moved at once
     Nanoseconds now{};              ///< when somebody last asked for something
 };
 

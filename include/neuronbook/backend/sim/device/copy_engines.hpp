@@ -37,6 +37,7 @@ struct CopyQueue {
     std::uint32_t core = 0;  ///< it was given to this one
     bool taken_over = false; ///< a program put rings of its own under the driver's copies
     TransferRing ring;
+    std::array<std::uint64_t, 2> moves{}; ///< of its asynchronous copies, as the mover numbers them
     CompletionQueue completions;
     OwnChunk receive, transmit, words, entries;
 

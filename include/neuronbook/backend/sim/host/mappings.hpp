@@ -12,6 +12,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ struct MapRecord {
     std::uint64_t va = 0;
     std::uint64_t length = 0;
     MapGrant grant{};
-    std::uint32_t exports = 0; ///< how often it was exported as a dma-buf
+    std::vector<std::int64_t> exports{}; ///< descriptors it was exported as
 
     [[nodiscard]] bool contains(std::uint64_t address) const {
         return address >= va && address - va < length;
@@ -87,8 +88,28 @@ public:
             if (area.kind == MapKind::RawRange) areas_.insert({{child, where}, area});
     }
 
+    /// A mapping was exported: a process has a descriptor of it.
+    void add_export(MapRecord& record, std::int64_t number) {
+        record.exports.push_back(number);
+        exports_.insert({record.pid, number});
+    }
+
+    /// A process closed such a descriptor, whether or not the mapping is still there. False for a
+    /// number that it was never given.
+    bool drop_export(std::int32_t pid, std::int64_t number) {
+        if (exports_.erase({pid, number}) == 0) return false;
+        for (auto& record : records_) {
+            const auto it = std::find(record.exports.begin(), record.exports.end(), number);
+            if (record.pid != pid || it == record.exports.end()) continue;
+            record.exports.erase(it);
+            break;
+        }
+        return true;
+    }
+
     /// The end of a process's address space.
     void drop_process(std::int32_t pid) {
+        std::erase_if(exports_, [pid](const auto& entry) { return entry.first == pid; });
         std::erase_if(areas_, [pid](const auto& entry) { return entry.first.first == pid; });
         std::erase_if(records_, [pid](const MapRecord& record) { return record.pid == pid; });
     }
@@ -169,6 +190,7 @@ private:
     }
 
     Areas areas_;
+    std::set<std::pair<std::int32_t, std::int64_t>> exports_; ///< by process, until closed
     std::vector<MapRecord> records_;
 };
 

@@ -30,7 +30,7 @@ namespace sim {
                                           std::uint64_t size) {
     const auto offset = record.grant.offset + (va - record.va);
     const auto number = call.user.install_descriptor(record.grant.file, offset, size);
-    if (number >= 0) ++record.exports;
+    if (number >= 0) call.state.mappings.add_export(record, number);
     return number;
 }
 
@@ -79,7 +79,7 @@ inline std::int64_t dmabuf_fd_v2(Call& call) {
         call.copy_out(Call::address_of(ask.offset), into_page);
     if (missing == 0) return 0;
     call.user.close_descriptor(number);
-    --record_at(call, ask.va)->exports;
+    call.state.mappings.drop_export(call.caller.pid, number);
     return -EFAULT;
 }
 

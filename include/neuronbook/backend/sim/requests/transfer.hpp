@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "neuronbook/backend/sim/device/transfer_ring.hpp"
+#include "neuronbook/backend/sim/mover.hpp"
 #include "neuronbook/backend/sim/requests/bounds.hpp"
 #include "neuronbook/backend/sim/requests/call.hpp"
 #include "neuronbook/backend/sim/requests/copy.hpp"
@@ -28,13 +29,6 @@ namespace sim {
     if (size == 0 && offset <= chunk.reach && chunk.reach - offset < kPiece)
         call.state.journal.crashes.add("a size of 0 moves 64 KiB and leaves its chunk");
     return bytes_of(call, chunk, offset, size == 0 ? kPiece : size);
-}
-
-/// Moves piece after piece, each of them whole, so ranges that overlap by less than a piece do not
-/// come out as memmove leaves them.
-inline void move_pieces(std::byte* to, const std::byte* from, std::uint64_t size) {
-    for (std::uint64_t done = 0; done < size; done += kPiece)
-        std::memmove(to + done, from + done, std::min(kPiece, size - done));
 }
 
 /// Both forms. The first piece comes from a buffer of the driver's, which keeps what earlier
@@ -91,7 +85,28 @@ void move_chunk(Call& call, const Ends& ends, const Form& ask, std::uint64_t mos
     const auto* from = engine_bytes(call, *ends.from, ask.src_offset, size);
     auto* to = engine_bytes(call, *ends.to, ask.dst_offset, size);
     if (from == nullptr || to == nullptr) return;
-    move_pieces(to, from, size == 0 ? kPiece : size);
+    move_pieces(to, from, size == 0 ? kPiece : size, kPiece);
+}
+
+/// The same for asynchronous copies: aside, where the kernel has a thread for that. The move's
+/// number, 0 when it is done.
+template <class Form>
+std::uint64_t move_aside(Call& call, const Ends& ends, const Form& ask, std::uint64_t most) {
+    if (call.state.mover == nullptr) {
+        move_chunk(call, ends, ask, most);
+        return 0;
+    }
+    const auto size = std::min<std::uint64_t>(ask.size, most);
+    const auto* from = engine_bytes(call, *ends.from, ask.src_offset, size);
+    auto* to = engine_bytes(call, *ends.to, ask.dst_offset, size);
+    if (from == nullptr || to == nullptr) return 0;
+    return call.state.mover->put({to, from, size == 0 ? kPiece : size, kPiece});
+}
+
+/// The answer is to wait for a move, once the kernel is free for others.
+inline void await_move(Call& call, std::uint64_t number) {
+    if (call.state.mover != nullptr)
+        call.state.mover->awaited = std::max(call.state.mover->awaited, number);
 }
 
 /// What a numbered copy says when it is done. It goes behind what is queued already, on the default
@@ -133,16 +148,18 @@ std::int64_t copy_chunk(Call& call) {
 }
 
 /// Waits for a copy that was started. 0, kWaits, or the answer to a timeout.
-[[nodiscard]] inline std::int64_t await_copy(Call& call, TransferRing& ring, std::uint32_t handle) {
+[[nodiscard]] inline std::int64_t await_copy(Call& call, CopyQueue& queue, std::uint32_t handle) {
+    auto& ring = queue.ring;
     const bool ends = ring.ends(handle);
     if (!ends && !outwaited(call))
         return wait_for_engine(call, given_up(call, call.now, ring.pieces(handle), Waited::Later));
     ring.wait(handle);
+    await_move(call, queue.moves[handle - 1]);
     return ends ? 0 : timed_out(call);
 }
 
-/// Starts a copy after `previous`, which is then waited for. The bytes move before the answer, so a
-/// copy is never seen under way.
+/// Starts a copy after `previous`, which is then waited for. Without a thread for them
+/// the bytes move before the answer, so a copy is never seen under way.
 template <class Form>
 std::int64_t start_copy(Call& call, const Ends& ends, Form& ask) {
     auto& queue = async_queue(call, ends);
@@ -157,16 +174,18 @@ std::int64_t start_copy(Call& call, const Ends& ends, Form& ask) {
             return answer;
     // a wait for the previous copy comes first, so that the start happens once
     if (chained && ring.waits_for(previous) && !ring.ends(previous) && !call.progress.outwaited)
-        return await_copy(call, ring, previous);
+        return await_copy(call, queue, previous);
     const auto before = ring.taken();
     const auto handle = ring.start(pieces_of(ask.size), previous, !hangs);
     // a copy refused for its size is refused after its first batch was started
     const bool cut = handle == -EINVAL && ring.taken() != before;
+    std::uint64_t move = 0;
     if ((cut || handle >= 0) && !hangs)
-        move_chunk(call, ends, ask, cut ? TransferRing::kMostPieces * kPiece : ask.size);
+        move = move_aside(call, ends, ask, cut ? TransferRing::kMostPieces * kPiece : ask.size);
     if (handle < 0) return handle;
+    queue.moves[static_cast<std::size_t>(handle) - 1] = move;
     ask.wait_handle = static_cast<std::uint32_t>(handle);
-    return chained ? await_copy(call, ring, previous) : 0;
+    return chained ? await_copy(call, queue, previous) : 0;
 }
 
 /// Both forms.
@@ -180,7 +199,7 @@ std::int64_t copy_async(Call& call) {
     if (ask.pwait_handle == 0) {
         if (const auto answer = run_engine(call, async_queue(call, ends), pieces_of(ask.size)))
             return answer;
-        move_chunk(call, ends, ask, ask.size);
+        await_move(call, move_aside(call, ends, ask, ask.size));
         ask.wait_handle = 0;
     } else if (const auto answer = start_copy(call, ends, ask)) {
         return answer;
@@ -198,7 +217,7 @@ inline std::int64_t copy_async_wait(Call& call) {
         if (const auto answer = ring_for(call, queue, 1, Waited::Later)) return answer;
     if (!queue.ring.waits_for(ask.pwait_handle)) return -EINVAL;
     if (is_locked(call, queue)) return Call::kWaits;
-    return await_copy(call, queue.ring, ask.pwait_handle);
+    return await_copy(call, queue, ask.pwait_handle);
 }
 
 } // namespace sim

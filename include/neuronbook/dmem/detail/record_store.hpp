@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records that are ready for the next blocks.
+// Owns: the memory of an allocator's records. Does not own: what they say, the lock.
+// Layer: dmem.
+#pragma once
+
+#include <array>
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/slist.hpp>
+#include <cstddef>
+
+#include "neuronbook/dmem/detail/block_record.hpp"
+
+namespace neuronbook {
+inline namespace v0 {
+namespace detail {
+
+using RecordList = boost::intrusive::list<BlockRecord, boost::intrusive::constant_time_size<false>>;
+
+/// Records in pages; a page is made outside the lock and added under it, so that the lock is never
+/// held over malloc. All but make_page() under the owner's lock.
+class RecordStore {
+public:
+    /// Several records at once.
+    struct Page : boost::intrusive::slist_base_hook<> {
+        std::array<BlockRecord, 16> records;
+    };
+
+    RecordStore() noexcept = default;
+    RecordStore(const RecordStore&) = delete;
+    RecordStore& operator=(const RecordStore&) = delete;
+    ~RecordStore() {
+        spare_.clear();
+        pages_.clear_and_dispose([](Page* page) { delete page; });
+    }
+
+    /// Effects: takes host memory. std::bad_alloc passes through.
+    static Page* make_page(BlockOwner& owner) {
+        auto* page = new Page;
+        for (auto& record : page->records) record.owner = &owner;
+        return page;
+    }
+    void add_page(Page& page) noexcept {
+        pages_.push_front(page);
+        for (auto& record : page.records) spare_.push_back(record);
+    }
+
+    /// A record to use, or null: then a page is needed. One whose chunk is still on its way to the
+    /// driver is passed over; they are few, as many as threads that free.
+    [[nodiscard]] BlockRecord* take() noexcept {
+        int looks = 16;
+        for (auto at = spare_.begin(); at != spare_.end() && looks > 0; ++at, --looks) {
+            if (at->leaving.load(std::memory_order_acquire)) continue;
+            BlockRecord& record = *at;
+            spare_.erase(at);
+            return &record;
+        }
+        return nullptr;
+    }
+    void put(BlockRecord& record) noexcept {
+        record.state = BlockState::Spare;
+        spare_.push_front(record);
+    }
+
+    /// Whether a chunk of any is still on its way to the driver.
+    [[nodiscard]] bool any_leaving() const noexcept {
+        for (const auto& record : spare_)
+            if (record.leaving.load(std::memory_order_acquire)) return true;
+        return false;
+    }
+
+private:
+    RecordList spare_;
+    boost::intrusive::slist<Page> pages_;
+};
+
+} // namespace detail
+} // namespace v0
+} // namespace neuronbook
