@@ -21,14 +21,10 @@ namespace {
 using namespace neuronbook;
 
 struct NoDriver {
-    Result<Chunk> allocate(HostDeviceId, const ChunkRequest& ask) {
-        Result<Chunk> made(tl::in_place);
-        made->handle = ChunkHandle{1};
-        made->address = DeviceAddress{4096};
-        made->size = Bytes{4096};
-        made->location = ask.location;
-        made->hbm = ask.hbm;
-        return made;
+    std::uint32_t hbm = 0;
+
+    Result<Chunk> allocate(HostDeviceId, const ChunkRequest&) {
+        return Chunk{ChunkHandle{1}, DeviceAddress{4096}, Bytes{4096}, MemoryLocation::Device, hbm};
     }
     Result<void> free(HostDeviceId, const Chunk&) { return {}; }
     [[nodiscard]] bool usable() const noexcept { return true; }
@@ -41,12 +37,14 @@ struct Device {
     explicit Device(Architecture generation, const MemoryOptions& options)
         : geometry(*geometry_of(generation)),
           ledger(std::make_shared<Ledger>(HostDeviceId{0}, options, geometry.cores_per_hbm)) {
-        for (std::uint32_t c = 0; c < geometry.cores; ++c)
-            cores[c].emplace(driver, HostDeviceId{0}, PhysicalCore{DeviceIndex{0}, CoreIndex{c}},
-                             geometry, ledger);
+        for (std::uint32_t c = 0; c < geometry.cores; ++c) {
+            drivers[c].hbm = geometry.default_hbm(CoreIndex{c});
+            cores[c].emplace(drivers[c], HostDeviceId{0},
+                             PhysicalCore{DeviceIndex{0}, CoreIndex{c}}, geometry, ledger);
+        }
     }
 
-    NoDriver driver;
+    std::array<NoDriver, 8> drivers;
     const Geometry& geometry;
     std::shared_ptr<Ledger> ledger;
     std::array<std::optional<Allocator<GlobalTag, NoDriver>>, 8> cores;
@@ -98,7 +96,9 @@ void together(benchmark::State& state, Architecture generation, std::uint32_t st
 BENCHMARK(lock_pair);
 BENCHMARK_CAPTURE(front, no_budget, MemoryOptions{});
 BENCHMARK_CAPTURE(front, budget, MemoryOptions{.core_budget = Bytes{1u << 30}});
-BENCHMARK_CAPTURE(front, no_stamp, MemoryOptions{.stamps = Stamps::None});
+BENCHMARK_CAPTURE(front, untimed, MemoryOptions{.stamps = Stamps::None});
+BENCHMARK_CAPTURE(front, untimed_budget,
+                  MemoryOptions{.stamps = Stamps::None, .core_budget = Bytes{1u << 30}});
 BENCHMARK_CAPTURE(front, ticks, MemoryOptions{.stamps = Stamps::Ticks});
 BENCHMARK_CAPTURE(together, other_hbm, Architecture::Sunda, 1)
     ->Threads(1)

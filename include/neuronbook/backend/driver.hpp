@@ -109,14 +109,16 @@ struct AttachedProcess {
 /// Errors: INVALID with HbmOutOfRange, ZeroSize, BadAlignment, CoreOutOfRange or UsageInvalid (a
 /// category of 20 or more); RESOURCE with LargerThanHbm; FAIL_HOST_MEM_ALLOC for host memory of
 /// more than 2^63 - 1 bytes. Value, limit and bytes asked are in the error.
-[[nodiscard]] inline Result<void> check_request(const Geometry& geometry, const ChunkRequest& ask) {
+[[nodiscard, gnu::always_inline]] inline Result<void> check_request(const Geometry& geometry,
+                                                                    const ChunkRequest& ask) {
     if (auto there = check_hbm(geometry, ask.hbm, Operation::Allocate); !there) return there;
     const bool host = ask.location == MemoryLocation::Host;
     const std::uint64_t alignment = ask.alignment.count();
     const Bytes most_aligned = host ? kPage : kMaxAlignment;
     const Bytes most = host ? Bytes{~std::uint64_t{0} >> 1} : geometry.hbm_size;
-    const auto refuse = [&](Status status, Detail detail, std::uint64_t value,
-                            std::uint64_t limit) {
+    // Out of line, so that what passes is checked in line.
+    const auto refuse = [&](Status status, Detail detail, std::uint64_t value, std::uint64_t limit)
+        __attribute__((cold, noinline)) {
         return fail({.status = status,
                      .operation = Operation::Allocate,
                      .detail = detail,

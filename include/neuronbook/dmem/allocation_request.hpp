@@ -39,8 +39,10 @@ namespace detail {
 /// Effects: `ask` is the request in the driver's terms.
 /// Errors: INVALID with ZeroSize, BadAlignment, HbmOutOfRange, UsageInvalid or UsageNotHere;
 /// RESOURCE with LargerThanHbm (asked and limit); FAIL_HOST_MEM_ALLOC for host memory past 2^63.
-[[nodiscard]] inline Result<void> translate(const Geometry& geometry, CoreIndex core,
-                                            const AllocationRequest& request, ChunkRequest& ask) {
+[[nodiscard, gnu::always_inline]] inline Result<void> translate(const Geometry& geometry,
+                                                                CoreIndex core,
+                                                                const AllocationRequest& request,
+                                                                ChunkRequest& ask) {
     const bool host = request.location == MemoryLocation::Host;
     const auto category = category_of(request.usage, request.location);
     if (!category) return fail(category.error());

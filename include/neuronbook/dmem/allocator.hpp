@@ -112,7 +112,7 @@ public:
     /// std::bad_alloc passes through. libnrt: dmem_alloc, dmem_alloc_aligned, dmem_alloc_internal
     [[nodiscard]] Result<Block> allocate(const AllocationRequest& request) {
         if (!owner_) return fail(this->closed(Operation::Allocate));
-        detail::Obtain<D, L> obtain{this->driver_, geometry_, *owner_};
+        detail::Obtain<D, L> obtain(this->driver_, geometry_, *owner_);
         if (auto* record = obtain.run(request)) return detail::BlockAccess::make(record);
         return fail(obtain.error());
     }
@@ -143,7 +143,7 @@ public:
                                         .usage = block.usage(),
                                         .location = to,
                                         .hint = block.hint()};
-        detail::Obtain<D, L> obtain{this->driver_, geometry_, *owner_};
+        detail::Obtain<D, L> obtain(this->driver_, geometry_, *owner_);
         obtain.replaced = detail::BlockAccess::record(block);
         auto* record = obtain.run(request);
         if (record == nullptr) return fail(obtain.error());

@@ -112,7 +112,7 @@ public:
         return *this ? record_->owner->core : PhysicalCore{};
     }
     /// The caller's own word for it; valid as long as this handle. libnrt: hint
-    [[nodiscard]] std::string_view hint() const noexcept { return facts().booking.hint; }
+    [[nodiscard]] std::string_view hint() const noexcept { return facts().booking.hint.view(); }
     /// Handles to the block at some instant, for tests and reports. libnrt: ref_count
     [[nodiscard]] std::uint64_t handles() const noexcept {
         return record_ ? record_->count.load(std::memory_order_relaxed) : 0;

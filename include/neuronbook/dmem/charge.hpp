@@ -12,6 +12,7 @@
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
+#include "neuronbook/dmem/hint.hpp"
 #include "neuronbook/dmem/ledger_snapshot.hpp"
 #include "neuronbook/dmem/usage.hpp"
 
@@ -38,15 +39,15 @@ struct Booking {
     Bytes requested{};
     DeviceAddress address{}; ///< where the chunk begins
     std::uint32_t align_offset = 0;
-    std::string_view hint{}; ///< valid as long as whoever made the booking says
+    Hint hint{};
 };
 
 namespace detail {
 
 /// An error of booking, with all that a charge tells.
-[[nodiscard]] inline Error booking_error(HostDeviceId device, const Charge& charge, Status status,
-                                         Detail detail, std::uint64_t value,
-                                         std::uint64_t limit = 0) noexcept {
+[[nodiscard, gnu::cold, gnu::noinline]] inline Error
+booking_error(HostDeviceId device, const Charge& charge, Status status, Detail detail,
+              std::uint64_t value, std::uint64_t limit = 0) noexcept {
     const bool host = charge.on_host();
     return {.status = status,
             .operation = Operation::Account,

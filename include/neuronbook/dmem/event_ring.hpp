@@ -39,7 +39,7 @@ inline namespace v0 {
             .hbm = static_cast<std::uint8_t>(charge.on_host() ? 0 : charge.hbm),
             .core = static_cast<std::uint8_t>(charge.core.value()),
             .owner = owner,
-            .hint = Hint(booking.hint)};
+            .hint = booking.hint};
 }
 
 /// A ring of events that overwrites the oldest and counts what it overwrote. Numbers go on, also
@@ -53,7 +53,7 @@ class EventRing {
 public:
     /// `first`: number of the first event.
     explicit EventRing(std::size_t capacity = 0, std::uint64_t first = 1) noexcept
-        : capacity_(capacity), next_number_(first) {}
+        : capacity_(capacity), first_number_(first), next_number_(first) {}
     EventRing(const EventRing&) = delete;
     EventRing& operator=(const EventRing&) = delete;
     ~EventRing() { delete[] slots_.load(std::memory_order_relaxed); }
@@ -63,52 +63,59 @@ public:
     void prepare() {
         if (capacity_ == 0 || slots_.load(std::memory_order_relaxed) != nullptr) return;
         // Not initialised: nobody reads what was not written, and untouched pages cost nothing.
-        auto slots = std::make_unique_for_overwrite<Slot[]>(capacity_);
+        auto slots = std::make_unique_for_overwrite<Slot[]>(capacity_ + kAhead);
         Slot* none = nullptr;
         if (slots_.compare_exchange_strong(none, slots.get(), std::memory_order_acq_rel))
             (void)slots.release();
     }
 
     /// Effects: enters an event; it is only counted where there is no room. Returns: its number.
-    std::uint64_t add(MemoryAction action, const Booking& booking, std::uint64_t ticks,
-                      std::uint64_t channel_total, std::uint32_t owner) noexcept {
+    [[gnu::always_inline]] std::uint64_t add(MemoryAction action, const Booking& booking,
+                                             std::uint64_t ticks, std::uint64_t channel_total,
+                                             std::uint32_t owner) noexcept {
         const std::uint64_t number = next_number_++;
         Slot* const slots = slots_.load(std::memory_order_acquire);
         if (slots == nullptr) {
-            ++dropped_;
+            ++missed_;
             return number;
         }
-        slots[at_].set(action, booking, ticks, channel_total, owner);
+        Slot* const slot = slots + at_;
         if (++at_ == capacity_) at_ = 0;
-        if (held_ == capacity_)
-            ++dropped_;
-        else
-            ++held_;
+        __builtin_prefetch(slot + kAhead, 1);
+        slot->set(action, booking, ticks, channel_total, owner);
         return number;
     }
 
     /// Events that are gone: overwritten, or never kept.
-    [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
-    [[nodiscard]] std::size_t size() const noexcept { return held_; }
+    [[nodiscard]] std::uint64_t dropped() const noexcept {
+        return next_number_ - first_number_ - size();
+    }
+    [[nodiscard]] std::size_t size() const noexcept {
+        return std::min<std::uint64_t>(next_number_ - first_number_ - missed_, capacity_);
+    }
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
     /// Effects: appends the events that are kept, oldest first. Requires: room in `out`, as no
     /// memory is taken under a lock.
     void copy_to(std::vector<MemoryEvent>& out) const noexcept {
         const Slot* const slots = slots_.load(std::memory_order_acquire);
-        const std::size_t first = held_ == capacity_ ? at_ : 0;
-        const std::size_t room = std::min(held_, out.capacity() - out.size());
+        const std::size_t held = size();
+        const std::size_t first = held == capacity_ ? at_ : 0;
+        const std::size_t room = std::min(held, out.capacity() - out.size());
         for (std::size_t i = 0; i < room; ++i)
-            out.push_back(slots[(first + i) % capacity_].get(next_number_ - held_ + i));
+            out.push_back(slots[(first + i) % capacity_].get(next_number_ - held + i));
     }
 
 private:
+    /// So many events ahead a slot's line is asked for: the ring is larger than a cache, and the
+    /// next lock would wait for the line.
+    static constexpr std::size_t kAhead = 10;
+
     /// As small as it gets: at full speed the ring is written faster than a cache holds it.
     struct Slot {
         void set(MemoryAction action, const Booking& booking, std::uint64_t now,
                  std::uint64_t channel_total, std::uint32_t by) noexcept {
             const Charge& charge = booking.charge;
-            const std::string_view text = booking.hint;
             ticks = now;
             size = charge.bytes.count();
             address = booking.address.value();
@@ -119,12 +126,15 @@ private:
             what = static_cast<std::uint8_t>(static_cast<std::uint32_t>(action) << 4 |
                                              static_cast<std::uint32_t>(charge.location));
             usage = static_cast<std::uint8_t>(charge.usage);
-            where = static_cast<std::uint8_t>((charge.on_host() ? 0 : charge.hbm) << 4 |
-                                              charge.core.value());
-            length = static_cast<std::uint8_t>(std::min(text.size(), hint.size()));
-            if (length != 0) std::memcpy(hint.data(), text.data(), length);
+            where = static_cast<std::uint8_t>(charge.hbm << 4 | charge.core.value());
+            length = static_cast<std::uint8_t>(booking.hint.view().size());
+            // Of a fixed length: a few moves.
+            std::memcpy(hint.data(), booking.hint.view().data(), hint.size());
         }
         [[nodiscard]] MemoryEvent get(std::uint64_t number) const noexcept {
+            const auto location = static_cast<MemoryLocation>(what & 15);
+            const bool on_host = location == MemoryLocation::Host;
+            const auto size_kept = std::min<std::size_t>(length, hint.size());
             return {.number = number,
                     .ticks = ticks,
                     .size = size,
@@ -133,12 +143,12 @@ private:
                     .channel_total = total,
                     .align_offset = align_offset,
                     .action = static_cast<MemoryAction>(what >> 4),
-                    .location = static_cast<MemoryLocation>(what & 15),
+                    .location = location,
                     .usage = static_cast<Usage>(usage),
-                    .hbm = static_cast<std::uint8_t>(where >> 4),
+                    .hbm = static_cast<std::uint8_t>(on_host ? 0 : where >> 4),
                     .core = static_cast<std::uint8_t>(where & 15),
                     .owner = owner,
-                    .hint = Hint(std::string_view(hint.data(), length))};
+                    .hint = Hint(std::string_view(hint.data(), size_kept))};
         }
 
         std::uint64_t ticks;
@@ -158,10 +168,10 @@ private:
 
     std::size_t capacity_;
     std::atomic<Slot*> slots_{nullptr};
-    std::size_t held_ = 0;
     std::size_t at_ = 0;
+    std::uint64_t first_number_;
     std::uint64_t next_number_;
-    std::uint64_t dropped_ = 0;
+    std::uint64_t missed_ = 0; ///< before there was memory
 };
 
 } // namespace v0

@@ -105,7 +105,7 @@ public:
     // --- booking for an allocator, under its lock ---------------------------------------------
 
     /// The lock of a core's blocks and counters, and of a channel (an HBM, or kHostChannel).
-    [[nodiscard]] Lock lock(CoreIndex core, std::uint32_t channel) noexcept {
+    [[nodiscard, gnu::always_inline]] Lock lock(CoreIndex core, std::uint32_t channel) noexcept {
         return Lock(domains_[home_of(core)].mutex, domains_[domain_of(channel)].mutex);
     }
     /// All of them, for what takes more than two.
@@ -118,16 +118,17 @@ public:
     /// reservation back (`reserved` bytes, 0 for none), and writes the event, of which `told` gets
     /// a copy for the observer, if not null. Returns: the event's number. Errors: as
     /// add(const Charge&); then nothing happened.
-    Result<std::uint64_t> add(OwnerAccount& owner, const Booking& booking, std::uint64_t ticks,
-                              Bytes reserved, MemoryEvent* told) noexcept {
+    [[gnu::always_inline]] Result<std::uint64_t> add(OwnerAccount& owner, const Booking& booking,
+                                                     std::uint64_t ticks, Bytes reserved,
+                                                     MemoryEvent* told) noexcept {
         if (auto done = book_in(booking.charge, &owner); !done) return fail(done.error());
         if (reserved != Bytes{}) settle(owner, reserved);
         return write(MemoryAction::Allocate, owner, booking, ticks, told);
     }
     /// Requires: lock() of the booking is held. Effects: the opposite of add(). Errors: as
     /// remove(const Charge&); then nothing happened.
-    Result<void> remove(OwnerAccount& owner, const Booking& booking, std::uint64_t ticks,
-                        MemoryEvent* told) noexcept {
+    [[gnu::always_inline]] Result<void> remove(OwnerAccount& owner, const Booking& booking,
+                                               std::uint64_t ticks, MemoryEvent* told) noexcept {
         if (auto done = book_out(booking.charge, &owner); !done) return done;
         (void)write(MemoryAction::Free, owner, booking, ticks, told);
         return {};
@@ -257,14 +258,16 @@ private:
         return charge.on_host() ? kHostChannel : charge.hbm;
     }
 
-    Result<void> book_in(const Charge& charge, OwnerAccount* owner) noexcept {
+    [[gnu::always_inline]] Result<void> book_in(const Charge& charge,
+                                                OwnerAccount* owner) noexcept {
         if (const auto* full = rows_.overflow(charge))
             return fail(detail::booking_error(device_, charge, Status::Resource,
                                               Detail::CounterOverflow, *full));
         rows_.add(charge, owner);
         return {};
     }
-    Result<void> book_out(const Charge& charge, OwnerAccount* owner) noexcept {
+    [[gnu::always_inline]] Result<void> book_out(const Charge& charge,
+                                                 OwnerAccount* owner) noexcept {
         if (const auto* less = rows_.shortfall(charge, owner))
             return fail(detail::booking_error(device_, charge, Status::InvalidHandle,
                                               Detail::Unmatched, *less));
@@ -276,8 +279,9 @@ private:
         owner.pending -= reserved.count();
     }
 
-    std::uint64_t write(MemoryAction action, const OwnerAccount& owner, const Booking& booking,
-                        std::uint64_t ticks, MemoryEvent* told) noexcept {
+    [[gnu::always_inline]] std::uint64_t write(MemoryAction action, const OwnerAccount& owner,
+                                               const Booking& booking, std::uint64_t ticks,
+                                               MemoryEvent* told) noexcept {
         const Charge& charge = booking.charge;
         const std::uint64_t total = rows_.channel_total(charge);
         const std::uint64_t number =

@@ -151,7 +151,7 @@ inline constexpr std::array<std::string_view, kAggregates> kAggregateNames{
 /// libnrt: dmem_usage_type_to_host_category, dmem_usage_type_to_device_category
 [[nodiscard]] constexpr Result<std::uint32_t> category_of(Usage usage, MemoryLocation location) {
     const bool host = location == MemoryLocation::Host;
-    const auto refuse = [&](Detail detail) {
+    const auto refuse = [&](Detail detail) __attribute__((cold, noinline)) {
         return fail({.status = Status::Invalid,
                      .operation = Operation::Allocate,
                      .detail = detail,

@@ -7,12 +7,12 @@
 
 #include <concepts>
 #include <cstdint>
-#include <mutex>
 
 #include "neuronbook/base/ids.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
 #include "neuronbook/dmem/charge.hpp"
+#include "neuronbook/dmem/detail/brief_lock.hpp"
 #include "neuronbook/dmem/detail/stamp_clock.hpp"
 #include "neuronbook/dmem/detail/two_locks.hpp"
 #include "neuronbook/dmem/ledger.hpp"
@@ -85,7 +85,7 @@ public:
     [[nodiscard]] NullObserver& observer() noexcept { return observer_; }
 
 private:
-    std::mutex mutex_;
+    detail::BriefLock mutex_;
     MemoryOptions options_{.stamps = Stamps::None, .report_out_of_memory = false};
     detail::StampClock clock_{Stamps::None};
     [[no_unique_address]] NullObserver observer_;

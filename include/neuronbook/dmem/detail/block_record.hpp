@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/slist.hpp>
 #include <cstdint>
 
 #include "neuronbook/backend/driver.hpp"
@@ -15,7 +16,6 @@
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
 #include "neuronbook/dmem/charge.hpp"
-#include "neuronbook/dmem/hint.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -80,27 +80,31 @@ protected:
     ~BlockOwner() = default;
 };
 
-/// Where a record stands; guarded by the owner's lock.
+/// Where a record with handles stands; guarded by the owner's lock.
 enum class BlockState : std::uint8_t {
-    Spare,  ///< in the owner's store
-    Live,   ///< in its list
+    Live,   ///< in the owner's list
     Orphan, ///< its allocator ended before its handles did
 };
 
+// A hook that checks nothing writes nothing when a record leaves a list.
+using RecordHook =
+    boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+using SpareHook =
+    boost::intrusive::slist_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
+
 /// One block. The count has a cache line of its own: handles are copied while others read facts.
-struct alignas(64) BlockRecord : boost::intrusive::list_base_hook<> {
+struct alignas(64) BlockRecord : RecordHook, SpareHook {
     BlockRecord() noexcept = default;
     BlockRecord(const BlockRecord&) = delete;
     BlockRecord& operator=(const BlockRecord&) = delete;
 
     BlockOwner* owner = nullptr; ///< set once, before the first block
     BlockFacts facts;
-    Hint hint;                 ///< facts.booking.hint looks at it
     WeakEntry* weak = nullptr; ///< entries of weak lists; guarded by the owner's lock
     /// Where the chunk is mapped; null until somebody asks for the address.
     std::atomic<void*> mapping{nullptr};
     std::atomic<std::uint32_t> exports{0}; ///< dma-bufs of it that are open
-    BlockState state = BlockState::Spare;
+    BlockState state = BlockState::Live;
     /// False once the allocator ended: the memory is no longer the handles'.
     std::atomic<bool> held{false};
     /// Its chunk is on the way back to the driver, outside the lock: not to be reused yet.

@@ -21,6 +21,7 @@
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/status.hpp"
 #include "neuronbook/dmem/charge.hpp"
+#include "neuronbook/dmem/detail/arrival.hpp"
 #include "neuronbook/dmem/detail/block_record.hpp"
 #include "neuronbook/dmem/detail/record_store.hpp"
 #include "neuronbook/dmem/detail/survivor_row.hpp"
@@ -61,12 +62,12 @@ public:
     /// Effects: books a chunk and gives it a record with one handle; takes `reserved` bytes back
     /// that were set aside for it. Errors: the ledger's; std::bad_alloc passes through; then
     /// nothing was done.
-    Result<BlockRecord*> admit(const BlockFacts& facts, Bytes reserved) {
+    Result<BlockRecord*> admit(const Arrival& arrival, Bytes reserved) {
         Told told;
         Result<void> booked;
-        BlockRecord* record = place(facts, reserved, told, booked, nullptr);
+        BlockRecord* record = place(arrival, reserved, told, booked, nullptr);
         while (booked && record == nullptr)
-            record = place(facts, reserved, told, booked, RecordStore::make_page(*this));
+            record = place(arrival, reserved, told, booked, RecordStore::make_page(*this));
         if (!booked) return fail(booked.error());
         if constexpr (kObserves<Observer>) ledger_->observer().allocated(told);
         return record;
@@ -76,7 +77,7 @@ public:
     /// them with the new in one step, for whoever reads them. The record is a new one; the old,
     /// which has no handle any more, and its chunk are given back. Errors: as admit().
     /// Requires: `old` is live and has one handle, the caller's.
-    Result<BlockRecord*> exchange(BlockRecord& old, const BlockFacts& facts, Bytes reserved) {
+    Result<BlockRecord*> exchange(BlockRecord& old, const Arrival& arrival, Bytes reserved) {
         Told come;
         Leaving leaving;
         BlockRecord* record = nullptr;
@@ -87,12 +88,8 @@ public:
             if (page != nullptr) store_.add_page(*page);
             record = store_.take();
             if (record == nullptr) continue;
-            const auto number = ledger_->add(account_, facts.booking, facts.ticks, reserved, come);
-            if (!number) {
-                store_.put(*record);
-                return fail(number.error());
-            }
-            start(*record, facts, *number);
+            if (auto booked = start(*record, arrival, reserved, come); !booked)
+                return fail(booked.error());
             take_out(old, leaving, ticks);
             old.held.store(false, std::memory_order_relaxed);
             store_.put(old);
@@ -188,7 +185,9 @@ public:
 
     /// Effects: gives a chunk that was never admitted to the driver; if it refuses, the bytes count
     /// as lost.
-    Result<void> give_back(const BlockFacts& facts) noexcept {
+    Result<void> give_back(const Arrival& arrival) noexcept {
+        BlockFacts facts;
+        arrival.describe(facts);
         auto freed = driver_.free(device, facts.chunk());
         if (!freed) lose(facts, freed.error().os_error);
         return freed;
@@ -226,38 +225,44 @@ private:
 
     /// One try: null where it could not be `booked`, or there is no spare record; `page` brings
     /// some.
-    BlockRecord* place(const BlockFacts& facts, Bytes reserved, Told& told, Result<void>& booked,
-                       RecordStore::Page* page) noexcept {
-        const auto lock = ledger_->lock(account_.core, facts.channel());
+    [[gnu::always_inline]] BlockRecord* place(const Arrival& arrival, Bytes reserved, Told& told,
+                                              Result<void>& booked,
+                                              RecordStore::Page* page) noexcept {
+        const auto lock = ledger_->lock(account_.core, arrival.channel());
         if (page != nullptr) store_.add_page(*page);
         BlockRecord* record = store_.take();
         if (record == nullptr) return record;
-        const auto number = ledger_->add(account_, facts.booking, facts.ticks, reserved, told);
-        if (!number) {
-            store_.put(*record);
-            booked = fail(number.error());
+        if (auto done = start(*record, arrival, reserved, told); !done) {
+            booked = std::move(done);
             return nullptr;
         }
-        start(*record, facts, *number);
         return record;
     }
 
-    void start(BlockRecord& record, const BlockFacts& facts, std::uint64_t number) noexcept {
-        record.hint.assign(facts.booking.hint);
-        record.facts = facts;
-        record.facts.booking.hint = record.hint.view();
-        record.facts.number = number;
+    /// On failure the record is spare again.
+    [[gnu::always_inline]] Result<void> start(BlockRecord& record, const Arrival& arrival,
+                                              Bytes reserved, Told& told) noexcept {
+        arrival.describe(record.facts);
+        const auto number =
+            ledger_->add(account_, record.facts.booking, arrival.ticks, reserved, told);
+        if (!number) {
+            store_.put(record);
+            return fail(number.error());
+        }
+        record.facts.number = *number;
         record.mapping.store(nullptr, std::memory_order_relaxed);
         record.state = BlockState::Live;
         record.held.store(true, std::memory_order_relaxed);
         record.count.store(1, std::memory_order_relaxed);
         live_.push_back(record);
-        census_.add(facts.booking);
+        census_.add(record.facts.booking);
+        return {};
     }
 
     /// Out of list and books, on its way to the driver; without a driver to give the chunk to, the
     /// books keep it.
-    void take_out(BlockRecord& record, Leaving& leaving, std::uint64_t ticks) noexcept {
+    [[gnu::always_inline]] void take_out(BlockRecord& record, Leaving& leaving,
+                                         std::uint64_t ticks) noexcept {
         live_.erase(live_.iterator_to(record));
         census_.remove(record.facts.booking);
         if (record.weak != nullptr) leaving.weak = leave_lists(record);

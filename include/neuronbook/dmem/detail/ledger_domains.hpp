@@ -8,9 +8,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 #include "neuronbook/base/architecture.hpp"
+#include "neuronbook/dmem/detail/brief_lock.hpp"
 #include "neuronbook/dmem/event_ring.hpp"
 
 namespace neuronbook {
@@ -20,7 +20,7 @@ namespace detail {
 /// What goes by one lock, on lines of its own.
 struct alignas(64) LedgerDomain {
     explicit LedgerDomain(std::size_t capacity) noexcept : events(capacity) {}
-    mutable std::mutex mutex;
+    mutable BriefLock mutex;
     EventRing events;
 };
 

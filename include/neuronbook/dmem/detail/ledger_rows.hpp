@@ -72,7 +72,7 @@ public:
     }
 
     /// Requires: no overflow().
-    void add(const Charge& charge, OwnerAccount* owner) noexcept {
+    [[gnu::always_inline]] void add(const Charge& charge, OwnerAccount* owner) noexcept {
         const auto bytes = charge.bytes.count();
         if (owner != nullptr) ++owner->blocks;
         if (charge.on_host()) {
@@ -92,7 +92,7 @@ public:
     }
 
     /// Requires: no shortfall().
-    void remove(const Charge& charge, OwnerAccount* owner) noexcept {
+    [[gnu::always_inline]] void remove(const Charge& charge, OwnerAccount* owner) noexcept {
         const auto bytes = charge.bytes.count();
         if (owner != nullptr && owner->blocks != 0) --owner->blocks;
         if (charge.on_host()) {

@@ -45,14 +45,17 @@ struct Obtain {
     const Geometry& geometry;
     DriverOwner<D, L>& owner;
 
+    /// Not an aggregate: a compiler clears those whole before it fills them in.
+    Obtain(D& d, const Geometry& g, DriverOwner<D, L>& o) noexcept
+        : driver(d), geometry(g), owner(o) {}
+
     /// Returns: a record with one handle, or null, and then why not. Results are big: on the good
     /// path none is handed on.
     BlockRecord* run(const AllocationRequest& request) {
-        ChunkRequest ask;
-        if (auto legal = translate(geometry, owner.core.core, request, ask); !legal)
+        if (auto legal = translate(geometry, owner.core.core, request, tried); !legal)
             return refused(complete(legal.error(), request));
-        BlockRecord* record = aligned(request, ask);
-        return record != nullptr ? record : again(request, ask);
+        BlockRecord* record = aligned(request);
+        return record != nullptr ? record : again(request);
     }
 
     /// Why run() returned null.
@@ -69,17 +72,17 @@ private:
     struct Taken {
         DriverOwner<D, L>& owner;
         Bytes reserved{};
-        const BlockFacts* chunk = nullptr;
+        const Arrival* arrival = nullptr;
 
         explicit Taken(DriverOwner<D, L>& o) noexcept : owner(o) {}
         Taken(const Taken&) = delete;
         Taken& operator=(const Taken&) = delete;
         ~Taken() {
-            if (chunk != nullptr) (void)owner.give_back(*chunk);
+            if (arrival != nullptr) (void)owner.give_back(*arrival);
             if (reserved != Bytes{}) owner.ledger().unreserve(owner.account(), reserved);
         }
         void keep() noexcept {
-            chunk = nullptr;
+            arrival = nullptr;
             reserved = Bytes{};
         }
     };
@@ -91,12 +94,11 @@ private:
     }
 
     /// The second try, if the user's function says so; then the reasons.
-    [[gnu::cold, gnu::noinline]] BlockRecord* again(const AllocationRequest& request,
-                                                    const ChunkRequest& ask) {
+    [[gnu::cold, gnu::noinline]] BlockRecord* again(const AllocationRequest& request) {
         if (!worth_a_retry(*why)) return refused(*why);
         const MemoryOptions& options = owner.ledger().options();
         if (options.on_out_of_memory != nullptr && options.on_out_of_memory(options.context, *why))
-            if (BlockRecord* record = aligned(request, ask)) return record;
+            if (BlockRecord* record = aligned_again(request)) return record;
         if (!worth_a_retry(*why)) return refused(*why);
         Refusal<D, L> refusal{driver, geometry, owner};
         return refused(refusal.explain(*why, request, tried));
@@ -114,29 +116,32 @@ private:
     }
 
     /// Where the driver has no aligned call: a chunk with room for the block wherever it begins.
-    BlockRecord* aligned(const AllocationRequest& request, const ChunkRequest& ask) {
-        BlockRecord* record = attempt(request, ask);
-        if (record != nullptr || why->detail != Detail::NotOnThisDriver || ask.alignment <= kPage)
+    BlockRecord* aligned(const AllocationRequest& request) {
+        BlockRecord* record = attempt(request);
+        if (record != nullptr || why->detail != Detail::NotOnThisDriver || tried.alignment <= kPage)
             return record;
         warn_of_missing_aligned_call();
-        ChunkRequest larger = ask;
-        larger.size = Bytes{ask.size.count() + ask.alignment.count()}; // both are below 2^37
-        larger.alignment = Bytes{};
-        if (auto legal = check_request(geometry, larger); !legal)
+        // Both are below 2^37.
+        tried.size = Bytes{tried.size.count() + tried.alignment.count()};
+        tried.alignment = Bytes{};
+        if (auto legal = check_request(geometry, tried); !legal)
             return failed(legal.error(), request);
-        return attempt(request, larger);
+        return attempt(request);
+    }
+    BlockRecord* aligned_again(const AllocationRequest& request) {
+        (void)translate(geometry, owner.core.core, request, tried); // it passed the first time
+        return aligned(request);
     }
 
-    BlockRecord* attempt(const AllocationRequest& request, const ChunkRequest& ask) {
-        tried = ask;
+    BlockRecord* attempt(const AllocationRequest& request) {
+        const ChunkRequest& ask = tried;
         const bool on_host = ask.location == MemoryLocation::Host;
         auto& ledger = owner.ledger();
-        BlockFacts facts; // outlives what gives it back
         Taken taken{owner};
         if (static_cast<const D&>(driver).usable()) { // else the driver says why not
             ledger.prepare(on_host ? kMaxHbm : ask.hbm);
-            const Bytes charged = whole_pages(ask.size).value_or(ask.size);
             if (!on_host && ledger.limited(owner.account())) {
+                const Bytes charged = whole_pages(ask.size).value_or(ask.size);
                 if (auto room = ledger.reserve(owner.account(), charged); !room)
                     return failed(room.error(), request);
                 taken.reserved = charged;
@@ -144,51 +149,33 @@ private:
         }
         const auto made = driver.allocate(owner.device, ask);
         if (!made) return failed(made.error(), request);
-        facts.handle = made->handle;
-        facts.booking = {.charge = {.usage = request.usage,
-                                    .location = made->location,
-                                    .hbm = made->hbm,
-                                    .core = owner.core.core,
-                                    .category = ask.category,
-                                    .bytes = made->size},
-                         .requested = request.size,
-                         .address = made->address,
-                         .align_offset = static_cast<std::uint32_t>(
-                             align_offset(made->address, request.alignment)),
-                         .hint = request.hint};
-        facts.ticks = ledger.clock().now();
-        taken.chunk = &facts;
-        if (!believable(facts.booking, ask)) return failed(disbelief(facts.booking), request);
+        const Arrival arrival{*made, request, ask, ledger.clock().now()};
+        taken.arrival = &arrival;
+        if (!arrival.believable()) return failed(disbelief(*made), request);
         if (ledger.options().zero)
             if (auto zeroed = zero(*made); !zeroed) return failed(zeroed.error(), request);
         if (replaced != nullptr)
-            if (auto moved = move_bytes(facts); !moved) return failed(moved.error(), request);
-        const auto record = replaced == nullptr ? owner.admit(facts, taken.reserved)
-                                                : owner.exchange(*replaced, facts, taken.reserved);
+            if (auto moved = move_bytes(arrival); !moved) return failed(moved.error(), request);
+        const auto record = replaced == nullptr
+                                ? owner.admit(arrival, taken.reserved)
+                                : owner.exchange(*replaced, arrival, taken.reserved);
         if (!record) return failed(record.error(), request);
         taken.keep();
         return *record;
     }
 
-    /// A chunk is what was asked for, and the block lies inside; else the driver is not believed.
-    static bool believable(const Booking& got, const ChunkRequest& ask) noexcept {
-        const Charge& charge = got.charge;
-        return charge.location == ask.location && (charge.on_host() || charge.hbm == ask.hbm) &&
-               charge.bytes >= ask.size &&
-               contains(charge.bytes, Bytes{got.align_offset}, got.requested);
-    }
-    static Error disbelief(const Booking& got) noexcept {
+    static Error disbelief(const Chunk& got) noexcept {
         return {.operation = Operation::Allocate,
                 .detail = Detail::SelfCheckFailed,
-                .value = got.charge.bytes.count(),
+                .value = got.size.count(),
                 .text = std::string_view("the driver's chunk is not the one asked for")};
     }
 
-    Result<void> move_bytes(const BlockFacts& to) {
+    Result<void> move_bytes(const Arrival& to) {
         const Booking& from = replaced->facts.booking;
         if constexpr (ChunkCopyOps<D>)
             return driver.copy(owner.device, replaced->facts.chunk(), Bytes{from.align_offset},
-                               to.chunk(), Bytes{to.booking.align_offset}, from.requested);
+                               to.chunk, Bytes{to.align_offset()}, from.requested);
         else
             return fail({.status = Status::Invalid,
                          .operation = Operation::Copy,

@@ -9,6 +9,7 @@
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/slist.hpp>
 #include <cstddef>
+#include <iterator>
 
 #include "neuronbook/dmem/detail/block_record.hpp"
 
@@ -17,6 +18,8 @@ inline namespace v0 {
 namespace detail {
 
 using RecordList = boost::intrusive::list<BlockRecord, boost::intrusive::constant_time_size<false>>;
+/// The last one given back comes first: it is still in the cache.
+using SpareList = boost::intrusive::slist<BlockRecord, boost::intrusive::constant_time_size<false>>;
 
 /// Records in pages; a page is made outside the lock and added under it, so that the lock is never
 /// held over malloc. All but make_page() under the owner's lock.
@@ -43,25 +46,24 @@ public:
     }
     void add_page(Page& page) noexcept {
         pages_.push_front(page);
-        for (auto& record : page.records) spare_.push_back(record);
+        for (auto& record : page.records) spare_.push_front(record);
     }
 
     /// A record to use, or null: then a page is needed. One whose chunk is still on its way to the
     /// driver is passed over; they are few, as many as threads that free.
     [[nodiscard]] BlockRecord* take() noexcept {
         int looks = 16;
-        for (auto at = spare_.begin(); at != spare_.end() && looks > 0; ++at, --looks) {
+        for (auto before = spare_.before_begin(); looks > 0; ++before, --looks) {
+            const auto at = std::next(before);
+            if (at == spare_.end()) break;
             if (at->leaving.load(std::memory_order_acquire)) continue;
             BlockRecord& record = *at;
-            spare_.erase(at);
+            spare_.erase_after(before);
             return &record;
         }
         return nullptr;
     }
-    void put(BlockRecord& record) noexcept {
-        record.state = BlockState::Spare;
-        spare_.push_front(record);
-    }
+    void put(BlockRecord& record) noexcept { spare_.push_front(record); }
 
     /// Whether a chunk of any is still on its way to the driver.
     [[nodiscard]] bool any_leaving() const noexcept {
@@ -71,7 +73,7 @@ public:
     }
 
 private:
-    RecordList spare_;
+    SpareList spare_;
     boost::intrusive::slist<Page> pages_;
 };
 

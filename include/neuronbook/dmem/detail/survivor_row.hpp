@@ -34,7 +34,7 @@ namespace detail {
             .requested = booking.requested,
             .charged = booking.charge.bytes,
             .address = DeviceAddress{booking.address.value() + booking.align_offset},
-            .hint = Hint(booking.hint),
+            .hint = booking.hint,
             .owner = owner.name.id,
             .tier = owner.tier,
             .label = owner.name.label,

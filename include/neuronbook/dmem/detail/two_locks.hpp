@@ -5,7 +5,7 @@
 // Layer: dmem.
 #pragma once
 
-#include <mutex>
+#include "neuronbook/dmem/detail/brief_lock.hpp"
 #include <utility>
 
 namespace neuronbook {
@@ -16,24 +16,28 @@ namespace detail {
 /// nobody waits in a circle.
 class TwoLocks {
 public:
-    TwoLocks(std::mutex& a, std::mutex& b) : first_(&a), second_(&a == &b ? nullptr : &b) {
-        if (second_ != nullptr && second_ < first_) std::swap(first_, second_);
+    [[gnu::always_inline]] TwoLocks(BriefLock& a, BriefLock& b) noexcept
+        : first_(&a), second_(&a == &b ? nullptr : &b) {
+        if (second_ != nullptr && second_ < first_) [[unlikely]]
+            std::swap(first_, second_);
         first_->lock();
-        if (second_ != nullptr) second_->lock();
+        if (second_ != nullptr) [[unlikely]]
+            second_->lock();
     }
     TwoLocks(const TwoLocks&) = delete;
     TwoLocks& operator=(const TwoLocks&) = delete;
-    ~TwoLocks() { unlock(); }
+    [[gnu::always_inline]] ~TwoLocks() { unlock(); }
 
-    void unlock() noexcept {
+    [[gnu::always_inline]] void unlock() noexcept {
         if (first_ == nullptr) return;
-        if (second_ != nullptr) second_->unlock();
+        if (second_ != nullptr) [[unlikely]]
+            second_->unlock();
         std::exchange(first_, nullptr)->unlock();
     }
 
 private:
-    std::mutex* first_;
-    std::mutex* second_;
+    BriefLock* first_;
+    BriefLock* second_;
 };
 
 } // namespace detail
