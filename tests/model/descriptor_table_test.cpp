@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -188,6 +189,26 @@ TEST_CASE("large counts of one block do not make another's small ones overflow",
     }
 }
 
+TEST_CASE("an addition next to the brim does not hide the overflow of the next",
+          "[model][descriptors]") {
+    OneTable one;
+    DescriptorCounts counts;
+    counts.m2s[15] = kMost - 200;
+    REQUIRE(one.table.add(one.main, DescriptorBlock{0}, counts));
+    DescriptorCounts more;
+    more.m2s[15] = 150;
+    more.s2m[0] = 1000; // more than that one counter has left, in another
+    REQUIRE(one.table.add(one.main, DescriptorBlock{0}, more));
+    CHECK(one.at(0).m2s[15] == kMost - 50);
+    DescriptorCounts last;
+    last.m2s[15] = 51;
+    CHECK_FALSE(one.table.add(one.main, DescriptorBlock{0}, last));
+    CHECK(one.at(0).m2s[15] == kMost - 50);
+    last.m2s[15] = 50;
+    REQUIRE(one.table.add(one.main, DescriptorBlock{0}, last));
+    CHECK(one.at(0).m2s[15] == kMost);
+}
+
 TEST_CASE("counts of the table itself may be added to it", "[model][descriptors]") {
     OneTable one;
     REQUIRE(one.table.add(one.main, DescriptorBlock{0}, ramp(10)));
@@ -260,6 +281,39 @@ TEST_CASE("blocks are found however they are numbered and in whatever order they
     bool all = true;
     for (const auto block : blocks) all = all && one.at(block) == ramp(block);
     CHECK(all);
+}
+
+TEST_CASE("blocks and names whose hashes are the same are told apart", "[model][descriptors]") {
+    std::unordered_map<std::uint32_t, std::uint32_t> seen;
+    std::uint32_t a = 0;
+    std::uint32_t b = 1u << 20; // none is near
+    for (;; ++b) {
+        const auto [at, fresh] = seen.emplace(detail::hash_of(0, b), b);
+        if (fresh) continue;
+        a = at->second;
+        break;
+    }
+    OneTable one;
+    REQUIRE(one.table.add(one.main, DescriptorBlock{a}, ramp(1)));
+    CHECK(one.table.find(one.main, DescriptorBlock{b}) == nullptr);
+    REQUIRE(one.table.add(one.main, DescriptorBlock{b}, ramp(2)));
+    CHECK(one.at(a) == ramp(1));
+    CHECK(one.at(b) == ramp(2));
+
+    const auto name = [](std::uint32_t i) { return "layer " + std::to_string(i); };
+    seen.clear();
+    for (b = 0;; ++b) {
+        const auto [at, fresh] = seen.emplace(detail::hash_of(name(b)), b);
+        if (fresh) continue;
+        a = at->second;
+        break;
+    }
+    const auto id = *one.cache.intern(name(a));
+    CHECK_FALSE(one.cache.find_function(name(b)));
+    CHECK(*one.cache.intern(name(b)) != id);
+    auto* const table = *one.cache.add_table(name(a));
+    CHECK(one.cache.find_table(name(b)) == nullptr);
+    CHECK(one.cache.find_table(name(a)) == table);
 }
 
 TEST_CASE("entries are visited once each, in the order in which they came",

@@ -144,6 +144,7 @@ private:
         if (const auto full = detail::first_overflow(sums, more))
             return fail(overflow(entries_.key(number), *full));
         detail::add_all(sums, more);
+        room_.cover(sums);
         return {};
     }
     void make_room(const detail::DescriptorKey& key) {

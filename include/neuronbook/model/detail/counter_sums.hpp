@@ -80,10 +80,10 @@ public:
         add_all(sums, read);
         return true;
     }
-    /// Effects: takes counters into account that are there without having been added.
-    void cover(const DescriptorCounts& fresh) noexcept {
+    /// Effects: takes counters into account that came about without add().
+    void cover(const DescriptorCounts& counts) noexcept {
         FourCounters read[kFours];
-        read_all(fresh, read);
+        read_all(counts, read);
         const std::uint32_t room = kCounterMost - bound_of(read);
         if (room < left_) left_ = room;
     }
