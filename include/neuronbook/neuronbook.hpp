@@ -17,6 +17,7 @@
 #include "neuronbook/base/describe.hpp"
 #include "neuronbook/base/undo.hpp"
 #include "neuronbook/base/version.hpp"
+#include "neuronbook/model/descriptor_cache.hpp"
 #include "neuronbook/process_runtime.hpp"
 #include "neuronbook/runtime.hpp"
 #include "neuronbook/runtime/core_counts.hpp"

@@ -40,6 +40,7 @@ enum class Operation : std::uint8_t {
     Account,
     Simulate,
     Global,
+    CountDescriptors,
     Count_,
 };
 
@@ -127,6 +128,11 @@ enum class Detail : std::uint8_t {
     CopiesEnded,
     PieceOutOfBounds,
     PieceRefused,
+    // models
+    NameTooLong,
+    NameTaken,
+    UnknownFunction,
+    DescriptorOverflow,
     // files and options
     FileUnreadable,
     FileEmpty,

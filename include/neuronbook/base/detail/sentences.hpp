@@ -185,6 +185,12 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
      "piece {value} of the batch: {count} bytes are outside of the {limit} bytes there[: {text}]"},
     {Detail::PieceRefused,
      "piece {value} of the batch: the driver refused[ with {errno}][: {text}]"},
+    // models
+    {Detail::NameTooLong, "a name of {value} bytes is too long, {limit} are allowed[: '{text}']"},
+    {Detail::NameTaken, "the name '{text}' is taken already"},
+    {Detail::UnknownFunction, "function {value} has no name here, {limit} have one"},
+    {Detail::DescriptorOverflow,
+     "{text|a counter} cannot pass {limit}: it is at {value}, {count} more were to be added"},
     // files and options
     {Detail::FileUnreadable, "{text|a file} cannot be read[ ({errno})]"},
     {Detail::FileEmpty, "{text|a file} is empty"},
@@ -238,6 +244,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
         "account",
         "simulate",
         "global runtime",
+        "count descriptors",
     };
 
 static_assert(!kOperationNames.back().empty(), "describe: every Operation has a name");
