@@ -43,9 +43,16 @@ namespace detail {
 
 /// All that is known of a block. Never changes while the block is live.
 struct BlockFacts {
+    /// What the driver made: of a pool's block, the chunk that it lies in.
     [[nodiscard]] constexpr Chunk chunk() const noexcept {
+        if (outer != nullptr) return *outer;
         return {handle, booking.address, booking.charge.bytes, booking.charge.location,
                 booking.charge.hbm};
+    }
+    /// From the start of its chunk to the block.
+    [[nodiscard]] constexpr Bytes offset() const noexcept {
+        if (outer == nullptr) return Bytes{booking.align_offset};
+        return Bytes{booking.address.value() - outer->address.value()};
     }
     /// Whose lock guards its counters besides the core's: its HBM, or kMaxHbm for host memory.
     [[nodiscard]] constexpr std::uint32_t channel() const noexcept {
@@ -56,6 +63,7 @@ struct BlockFacts {
     Booking booking{};
     std::uint64_t number = 0; ///< of the event that made it
     std::uint64_t ticks = 0;
+    const Chunk* outer = nullptr; ///< of a pool's block; `booking` then has the block's own address
 };
 
 struct BlockRecord;
@@ -82,9 +90,10 @@ protected:
 
 /// Where a record stands; guarded by the owner's lock.
 enum class BlockState : std::uint8_t {
-    Spare,  ///< in the owner's store
-    Live,   ///< in its list
-    Orphan, ///< its allocator ended before its handles did
+    Spare,   ///< in the owner's store
+    Live,    ///< in its list
+    Orphan,  ///< its allocator ended before its handles did
+    Waiting, ///< without handles, behind the fence of a queue; a pool's only
 };
 
 /// One block. The count has a cache line of its own: handles are copied while others read facts.

@@ -55,6 +55,20 @@ struct Obtain {
         return record != nullptr ? record : again(request, ask);
     }
 
+    /// As run(), but one try, and nobody is asked or told: for who has other ways to make room.
+    BlockRecord* once(const AllocationRequest& request) {
+        ChunkRequest ask;
+        if (auto legal = translate(geometry, owner.core.core, request, ask); !legal)
+            return failed(legal.error(), request);
+        return aligned(request, ask);
+    }
+
+    static bool worth_a_retry(const Error& error) noexcept {
+        return error.detail == Detail::OutOfDeviceMemory ||
+               error.detail == Detail::OutOfHostMemory || error.detail == Detail::OverBudget ||
+               error.detail == Detail::OutOfHandles;
+    }
+
     /// Why run() returned null.
     [[nodiscard]] const Error& error() const noexcept { return *why; }
 
@@ -83,12 +97,6 @@ private:
             reserved = Bytes{};
         }
     };
-
-    static bool worth_a_retry(const Error& error) noexcept {
-        return error.detail == Detail::OutOfDeviceMemory ||
-               error.detail == Detail::OutOfHostMemory || error.detail == Detail::OverBudget ||
-               error.detail == Detail::OutOfHandles;
-    }
 
     /// The second try, if the user's function says so; then the reasons.
     [[gnu::cold, gnu::noinline]] BlockRecord* again(const AllocationRequest& request,
