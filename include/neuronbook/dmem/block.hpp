@@ -71,7 +71,7 @@ public:
     /// Errors: INVALID_HANDLE with UnknownHandle for an empty handle; CLOSED with Detail::Closed if
     /// the allocator ended before.
     [[nodiscard]] Result<Chunk> chunk() const {
-        if (*this) return record_->facts.chunk();
+        if (*this) return record_->owner->chunk_of(*record_);
         Error error{.status = Status::InvalidHandle, .operation = Operation::Query};
         error.detail = Detail::UnknownHandle;
         if (record_) {
@@ -97,7 +97,10 @@ public:
     /// From the start of its chunk to the block: not 0 where the driver had no aligned call, and
     /// in a pool.
     /// libnrt: align_offset
-    [[nodiscard]] Bytes align_offset() const noexcept { return facts().offset(); }
+    [[nodiscard]] Bytes align_offset() const noexcept {
+        if (!*this) return Bytes{};
+        return Bytes{address().value() - record_->owner->chunk_of(*record_).address.value()};
+    }
     /// libnrt: mem_type
     [[nodiscard]] MemoryLocation location() const noexcept { return charge().location; }
     /// libnrt: tdram_channel

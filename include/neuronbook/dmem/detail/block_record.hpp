@@ -43,16 +43,9 @@ namespace detail {
 
 /// All that is known of a block. Never changes while the block is live.
 struct BlockFacts {
-    /// What the driver made: of a pool's block, the chunk that it lies in.
     [[nodiscard]] constexpr Chunk chunk() const noexcept {
-        if (outer != nullptr) return *outer;
         return {handle, booking.address, booking.charge.bytes, booking.charge.location,
                 booking.charge.hbm};
-    }
-    /// From the start of its chunk to the block.
-    [[nodiscard]] constexpr Bytes offset() const noexcept {
-        if (outer == nullptr) return Bytes{booking.align_offset};
-        return Bytes{booking.address.value() - outer->address.value()};
     }
     /// Whose lock guards its counters besides the core's: its HBM, or kMaxHbm for host memory.
     [[nodiscard]] constexpr std::uint32_t channel() const noexcept {
@@ -63,7 +56,6 @@ struct BlockFacts {
     Booking booking{};
     std::uint64_t number = 0; ///< of the event that made it
     std::uint64_t ticks = 0;
-    const Chunk* outer = nullptr; ///< of a pool's block; `booking` then has the block's own address
 };
 
 struct BlockRecord;
@@ -83,6 +75,8 @@ public:
     /// Effects: `entry` joins the record's chain, and its list. False: the block is gone, and the
     /// entry is still the caller's.
     virtual bool enter(BlockRecord& record, WeakEntry& entry) noexcept = 0;
+    /// What the driver made: the chunk that the block is, or lies in. Requires: a handle.
+    [[nodiscard]] virtual Chunk chunk_of(const BlockRecord& record) const noexcept;
 
 protected:
     ~BlockOwner() = default;
@@ -116,6 +110,10 @@ struct alignas(64) BlockRecord : boost::intrusive::list_base_hook<> {
     std::atomic<bool> leaving{false};
     alignas(64) std::atomic<std::uint64_t> count{0};
 };
+
+inline Chunk BlockOwner::chunk_of(const BlockRecord& record) const noexcept {
+    return record.facts.chunk();
+}
 
 } // namespace detail
 } // namespace v0

@@ -192,6 +192,10 @@ public:
         return live;
     }
 
+    [[nodiscard]] Chunk chunk_of(const BlockRecord& record) const noexcept override {
+        return static_cast<const PoolRecord&>(record).chunk;
+    }
+
     /// The live block that an address lies in, with a handle more; null where there is none.
     PoolRecord* find(std::uint64_t address) noexcept {
         const std::lock_guard lock(mutex_);
@@ -341,7 +345,7 @@ private:
                          .hint = record.hint.view()};
         facts.number = wish.number;
         facts.ticks = wish.ticks;
-        facts.outer = &chunk;
+        record.chunk = chunk;
         record.mapping.store(nullptr, std::memory_order_relaxed);
         record.state = BlockState::Live;
         record.held.store(true, std::memory_order_relaxed);

@@ -24,7 +24,9 @@ namespace detail {
 struct PoolRecord final : BlockRecord {
     SegregatedFit::Place place = SegregatedFit::kNone;
     std::uint64_t fence = 0; ///< point of the queue it waits for
+    Chunk chunk;             ///< that it lies in; a copy, since handles may ask while the pool ends
 };
+static_assert(sizeof(PoolRecord) == sizeof(BlockRecord), "all of it lies where nothing else is");
 
 using PoolRecordList =
     boost::intrusive::list<PoolRecord,
