@@ -165,29 +165,6 @@ TEST_CASE("a chunk is mapped once for all of its blocks, and unmapped before it 
     CHECK(memory.driver.misuses == 0);
 }
 
-TEST_CASE("an inner address finds its block, a free byte finds none", "[dmem][pool]") {
-    OnePool memory;
-    auto a = memory.make(1000), b = memory.make(5000);
-    const auto at = b.address().value();
-    for (const std::uint64_t into : {0u, 1u, 4999u}) {
-        const auto found = memory.pool.find(DeviceAddress{at + into});
-        REQUIRE(found);
-        CHECK(found->block == b);
-        CHECK(found->offset == Bytes{into});
-        CHECK(b.handles() == 2);
-    }
-    CHECK(b.handles() == 1);
-    CHECK_FALSE(memory.pool.find(DeviceAddress{at + 5000})); // rounding, not the block
-    CHECK_FALSE(memory.pool.find(DeviceAddress{0}));
-    CHECK_FALSE(memory.pool.find(DeviceAddress{~std::uint64_t{0}}));
-    auto found = memory.pool.find(DeviceAddress{at});
-    (void)b.reset();
-    CHECK(memory.pool.outstanding().blocks == 2); // the one that was found keeps it
-    (void)found->block.reset();
-    CHECK(memory.pool.outstanding().blocks == 1);
-    CHECK_FALSE(memory.pool.find(DeviceAddress{at}));
-}
-
 TEST_CASE("each HBM and the host has chunks of its own", "[dmem][pool]") {
     OnePool memory;
     auto here = memory.make(512);

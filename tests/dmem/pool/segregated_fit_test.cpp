@@ -217,6 +217,16 @@ TEST_CASE("random work leaves no overlap, and each byte finds its range", "[dmem
             if (probe < address + range.size) expected = range.place;
         }
         REQUIRE(f.fit.find(probe) == expected);
+        // So that a look-up walks over the ranges of one MiB at most.
+        if (round % 50 == 0)
+            for (const auto& [address, range] : taken) {
+                const auto& segment = f.fit.segment_of(range.place);
+                const auto offset = address - segment.address();
+                const auto first = segment.starts().first(offset);
+                REQUIRE(first != SegregatedFit::kNone);
+                REQUIRE(f.fit.offset(first) <= offset);
+                REQUIRE(f.fit.offset(first) / kMiB == offset / kMiB);
+            }
     }
     for (const auto& [address, range] : taken) f.fit.free(range.place);
     CHECK(f.fit.unused(low));

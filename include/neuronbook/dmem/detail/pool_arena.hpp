@@ -202,13 +202,12 @@ public:
         const auto place = fit_.find(address);
         if (place == SegregatedFit::kNone) return nullptr;
         auto* record = static_cast<PoolRecord*>(fit_.holder(place));
-        if (record->state != BlockState::Live) return nullptr;
         const Booking& booking = record->facts.booking;
         if (address - booking.address.value() >= booking.requested.count()) return nullptr;
         auto count = record->count.load(std::memory_order_relaxed);
         while (count != 0 &&
                !record->count.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {}
-        return count == 0 ? nullptr : record; // 0: its last handle is being dropped
+        return count == 0 ? nullptr : record; // 0: it waits, or its last handle is being dropped
     }
 
     /// The chunk that a live block lies in.

@@ -49,6 +49,7 @@ public:
               starts_(size_) {}
         [[nodiscard]] std::uint64_t address() const noexcept { return address_; }
         [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+        [[nodiscard]] const detail::RangeStarts& starts() const noexcept { return starts_; }
 
     private:
         friend class SegregatedFit;
@@ -182,7 +183,7 @@ public:
         return nodes_[i].used() ? i : kNone;
     }
 
-    // Of a used range.
+    // Of a used range; offset() of any.
     [[nodiscard]] Segment& segment_of(Place i) const noexcept {
         return *segments_[nodes_[i].start >> kOffsetBits];
     }
