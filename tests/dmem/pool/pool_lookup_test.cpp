@@ -86,6 +86,7 @@ TEST_CASE("a block that is looked up while its last handle goes stays", "[dmem][
         record->count.store(0);
         REQUIRE(record->owner->finish(*record));
         CHECK_FALSE(found);
+        CHECK(record->count == 0);
         CHECK(memory.pool.outstanding().blocks == 0);
     }
     SECTION("and it is not freed behind a fence") {
