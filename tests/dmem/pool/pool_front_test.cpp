@@ -21,6 +21,7 @@ namespace {
 thread_local int locks = 0;     ///< of a pool, held by this thread
 std::atomic<int> under_lock{0}; ///< calls that must not be made there
 std::atomic<std::uint64_t> allocations{0};
+std::atomic<std::uint64_t> fails_at{0}; ///< the allocation that finds no memory
 
 void note() {
     if (locks != 0) ++under_lock;
@@ -28,7 +29,7 @@ void note() {
 
 void* take(std::size_t size, std::size_t align) {
     note();
-    ++allocations;
+    if (++allocations == fails_at) throw std::bad_alloc();
     if (void* bytes = std::aligned_alloc(align, (size + align - 1) / align * align)) return bytes;
     throw std::bad_alloc();
 }
@@ -81,15 +82,17 @@ struct WatchedDriver {
     Result<Chunk> allocate(HostDeviceId, const ChunkRequest& ask) {
         note();
         next += 1u << 30;
+        ++chunks;
         return Chunk{ChunkHandle{1}, DeviceAddress{next}, *whole_pages(ask.size), ask.location,
                      ask.hbm};
     }
     Result<void> free(HostDeviceId, const Chunk&) {
         note();
+        --chunks;
         return {};
     }
     [[nodiscard]] bool usable() const noexcept { return true; }
-    std::uint64_t next = 0;
+    std::uint64_t next = 0, chunks = 0;
 };
 
 using Watched = Pool<GlobalTag, WatchedDriver, PoolTraits<Ledger, WatchedMutex>>;
@@ -155,4 +158,37 @@ TEST_CASE("no host memory, and no driver call but to grow, under a pool's lock",
         blocks.push_back(*pool.allocate({.size = 1_B}));
     }
     CHECK(under_lock == 0);
+}
+
+TEST_CASE("wherever host memory runs out, no chunk and no block is lost", "[dmem][pool][front]") {
+    int met = 0;
+    for (std::uint64_t nth = 1; nth <= 40; ++nth) {
+        WatchedDriver driver;
+        const auto ledger = std::make_shared<Ledger>(HostDeviceId{0}, MemoryOptions{}, 2);
+        const WorkQueue queue;
+        Watched pool(driver, HostDeviceId{0}, PhysicalCore{}, *geometry_of(Architecture::Cayman),
+                     ledger);
+        std::vector<Block> blocks;
+        blocks.reserve(200);
+        fails_at = allocations + nth;
+        std::uint64_t made = 0, waiting = 0;
+        try {
+            for (int i = 0; i < 100; ++i) {
+                blocks.push_back(*pool.allocate({.size = 1_B}));
+                ++made;
+            }
+            if (pool.free_after(std::move(blocks.back()), queue, 1)) ++waiting;
+        } catch (const std::bad_alloc&) {
+            ++met;
+        }
+        fails_at = 0;
+        const auto now = pool.statistics();
+        CHECK(now.blocks == made - waiting);
+        CHECK(now.waiting_blocks == waiting);
+        CHECK(now.chunks == driver.chunks);
+        CHECK(now.chunks <= 1);
+        CHECK(pool.allocate({.size = 1_B})); // as if nothing had happened
+    }
+    CHECK(met >= 15);
+    CHECK(met < 40);
 }
