@@ -113,6 +113,7 @@ enum class Detail : std::uint8_t {
     Unmatched,
     CounterOverflow,
     OverBudget,
+    PoolFull,
     StillShared,
     NotPageAligned,
     NotMapped,

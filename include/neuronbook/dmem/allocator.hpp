@@ -31,6 +31,10 @@
 namespace neuronbook {
 inline namespace v0 {
 
+namespace detail {
+struct OwnerAccess;
+}
+
 /// What distinguishes one allocator of a tier from another.
 struct AllocatorOptions {
     OwnerName name{}; ///< for reports
@@ -192,6 +196,7 @@ public:
     }
 
 private:
+    friend detail::OwnerAccess;
     using Owner = detail::DriverOwner<D, L>;
 
     const Geometry& geometry_;

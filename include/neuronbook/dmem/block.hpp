@@ -71,7 +71,7 @@ public:
     /// Errors: INVALID_HANDLE with UnknownHandle for an empty handle; CLOSED with Detail::Closed if
     /// the allocator ended before.
     [[nodiscard]] Result<Chunk> chunk() const {
-        if (*this) return record_->facts.chunk();
+        if (*this) return record_->owner->chunk_of(*record_);
         Error error{.status = Status::InvalidHandle, .operation = Operation::Query};
         error.detail = Detail::UnknownHandle;
         if (record_) {
@@ -86,17 +86,20 @@ public:
 
     /// Bytes asked for: the bound of every access. libnrt: size
     [[nodiscard]] Bytes requested() const noexcept { return facts().booking.requested; }
-    /// Bytes the driver took, whole pages: what the ledger counts. libnrt: allocated_size
+    /// Bytes the driver took, whole pages: what the ledger counts. Of a pool's block, what the pool
+    /// took for it. libnrt: allocated_size
     [[nodiscard]] Bytes charged() const noexcept { return charge().bytes; }
     /// Where the block begins in its device's address space. libnrt: _pa
     [[nodiscard]] DeviceAddress address() const noexcept {
         const Booking& booking = facts().booking;
         return DeviceAddress{booking.address.value() + booking.align_offset};
     }
-    /// From the start of its chunk to the block: not 0 where the driver had no aligned call.
+    /// From the start of its chunk to the block: not 0 where the driver had no aligned call, and
+    /// in a pool.
     /// libnrt: align_offset
     [[nodiscard]] Bytes align_offset() const noexcept {
-        return Bytes{facts().booking.align_offset};
+        if (!*this) return Bytes{};
+        return Bytes{address().value() - record_->owner->chunk_of(*record_).address.value()};
     }
     /// libnrt: mem_type
     [[nodiscard]] MemoryLocation location() const noexcept { return charge().location; }

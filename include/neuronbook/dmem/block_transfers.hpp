@@ -168,7 +168,7 @@ public:
         if (!at) return fail(at.error());
         const auto pages = shared_pages(at->chunk.size, at->offset, size);
         if (!pages) return fail(pages.error());
-        const auto bytes = map(block);
+        const auto bytes = static_cast<Self&>(*this).map(block);
         if (!bytes) return fail(bytes.error());
         const std::byte* first = bytes->data() - block.align_offset().count();
         const auto descriptor = driver_.share(host_, first + pages->offset.count(), pages->size);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/dmem/block.hpp"
@@ -66,7 +67,7 @@ public:
     /// How many blocks, and their bytes.
     [[nodiscard]] BlockCount count() const {
         BlockCount sum;
-        visit([&](const detail::BlockFacts& facts) { sum.add(facts.booking); });
+        visit([&](const detail::BlockRecord& record) { sum.add(record.facts.booking); });
         return sum;
     }
 
@@ -74,8 +75,9 @@ public:
     /// held: `see` must neither free a block nor use the list.
     template <class F>
     void for_each(F see) const {
-        visit([&](const detail::BlockFacts& facts) {
-            see(facts.chunk(), facts.booking.charge.usage, facts.booking.requested);
+        visit([&](const detail::BlockRecord& record) {
+            const Booking& booking = record.facts.booking;
+            see(record.owner->chunk_of(record), booking.charge.usage, booking.requested);
         });
     }
 
@@ -84,7 +86,7 @@ private:
     void visit(F see) const {
         if (!state_) return;
         const std::lock_guard lock(state_->mutex);
-        for (const auto& entry : state_->entries) see(entry.record.facts);
+        for (const auto& entry : state_->entries) see(std::as_const(entry.record));
     }
 
     std::shared_ptr<detail::WeakListState> state_; ///< null once moved from

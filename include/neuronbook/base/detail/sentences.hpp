@@ -153,6 +153,11 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
                               "{text}]"},
     {Detail::OverBudget, "over the budget of the {text|core}: {asked} wanted, {value_bytes} of "
                          "{limit_bytes} are taken[, {free} are left]; the HBM may have room"},
+    {Detail::PoolFull,
+     "the pool is full: {asked} wanted; it has reserved {value_bytes} and may reserve "
+     "{limit_bytes}, "
+     "{free} of them are free, the largest block {largest}[ of {blocks}][, {others} wait for a "
+     "queue]; give it more, or free blocks"},
     {Detail::StillShared, "the block has {value} handles, and only one that is alone can be moved"},
     {Detail::NotPageAligned,
      "{text|address} {value} is no multiple of {limit}, and a dma-buf begins "

@@ -75,6 +75,8 @@ public:
     /// Effects: `entry` joins the record's chain, and its list. False: the block is gone, and the
     /// entry is still the caller's.
     virtual bool enter(BlockRecord& record, WeakEntry& entry) noexcept = 0;
+    /// What the driver made: the chunk that the block is, or lies in. Requires: a handle.
+    [[nodiscard]] virtual Chunk chunk_of(const BlockRecord& record) const noexcept;
 
 protected:
     ~BlockOwner() = default;
@@ -82,8 +84,9 @@ protected:
 
 /// Where a record with handles stands; guarded by the owner's lock.
 enum class BlockState : std::uint8_t {
-    Live,   ///< in the owner's list
-    Orphan, ///< its allocator ended before its handles did
+    Live,    ///< in the owner's list
+    Orphan,  ///< its allocator ended before its handles did
+    Waiting, ///< without handles, behind the fence of a queue; a pool's only
 };
 
 // A hook that checks nothing writes nothing when a record leaves a list.
@@ -111,6 +114,10 @@ struct alignas(64) BlockRecord : RecordHook, SpareHook {
     std::atomic<bool> leaving{false};
     alignas(64) std::atomic<std::uint64_t> count{0};
 };
+
+inline Chunk BlockOwner::chunk_of(const BlockRecord& record) const noexcept {
+    return record.facts.chunk();
+}
 
 } // namespace detail
 } // namespace v0

@@ -58,6 +58,19 @@ struct Obtain {
         return record != nullptr ? record : again(request);
     }
 
+    /// As run(), but one try, and nobody is asked or told: for who has other ways to make room.
+    BlockRecord* once(const AllocationRequest& request) {
+        if (auto legal = translate(geometry, owner.core.core, request, tried); !legal)
+            return failed(legal.error(), request);
+        return aligned(request);
+    }
+
+    static bool worth_a_retry(const Error& error) noexcept {
+        return error.detail == Detail::OutOfDeviceMemory ||
+               error.detail == Detail::OutOfHostMemory || error.detail == Detail::OverBudget ||
+               error.detail == Detail::OutOfHandles;
+    }
+
     /// Why run() returned null.
     [[nodiscard]] const Error& error() const noexcept { return *why; }
 
@@ -87,18 +100,12 @@ private:
         }
     };
 
-    static bool worth_a_retry(const Error& error) noexcept {
-        return error.detail == Detail::OutOfDeviceMemory ||
-               error.detail == Detail::OutOfHostMemory || error.detail == Detail::OverBudget ||
-               error.detail == Detail::OutOfHandles;
-    }
-
     /// The second try, if the user's function says so; then the reasons.
     [[gnu::cold, gnu::noinline]] BlockRecord* again(const AllocationRequest& request) {
         if (!worth_a_retry(*why)) return refused(*why);
         const MemoryOptions& options = owner.ledger().options();
         if (options.on_out_of_memory != nullptr && options.on_out_of_memory(options.context, *why))
-            if (BlockRecord* record = aligned_again(request)) return record;
+            if (BlockRecord* record = once(request)) return record;
         if (!worth_a_retry(*why)) return refused(*why);
         Refusal<D, L> refusal{driver, geometry, owner};
         return refused(refusal.explain(*why, request, tried));
@@ -127,10 +134,6 @@ private:
         if (auto legal = check_request(geometry, tried); !legal)
             return failed(legal.error(), request);
         return attempt(request);
-    }
-    BlockRecord* aligned_again(const AllocationRequest& request) {
-        (void)translate(geometry, owner.core.core, request, tried); // it passed the first time
-        return aligned(request);
     }
 
     BlockRecord* attempt(const AllocationRequest& request) {
