@@ -40,6 +40,9 @@ enum class Operation : std::uint8_t {
     Account,
     Simulate,
     Global,
+    LoadModel,
+    AcquireModel,
+    RemoveModel,
     Count_,
 };
 
@@ -127,6 +130,13 @@ enum class Detail : std::uint8_t {
     CopiesEnded,
     PieceOutOfBounds,
     PieceRefused,
+    // models
+    UnknownModel,
+    UnknownModelName,
+    ModelPresent,
+    ModelHeld,
+    ModelNameTooLong,
+    OutOfModelHandles,
     // files and options
     FileUnreadable,
     FileEmpty,

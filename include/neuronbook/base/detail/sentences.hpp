@@ -185,6 +185,14 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
      "piece {value} of the batch: {count} bytes are outside of the {limit} bytes there[: {text}]"},
     {Detail::PieceRefused,
      "piece {value} of the batch: the driver refused[ with {errno}][: {text}]"},
+    // models
+    {Detail::UnknownModel, "Unknown model {value}"},
+    {Detail::UnknownModelName, "Unknown model '{text}'"},
+    {Detail::ModelPresent, "Model: {value} already in the DB of nd{device}:nc{core}"},
+    {Detail::ModelHeld, "model {value} was removed, but is still held (references: {count}): wait "
+                        "for it again, nobody else gets it"},
+    {Detail::ModelNameTooLong, "the model's name has {value} bytes, at most {limit} fit: '{text}'"},
+    {Detail::OutOfModelHandles, "no model handle is left: {limit} models are loaded already"},
     // files and options
     {Detail::FileUnreadable, "{text|a file} cannot be read[ ({errno})]"},
     {Detail::FileEmpty, "{text|a file} is empty"},
@@ -238,6 +246,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
         "account",
         "simulate",
         "global runtime",
+        "load a model",
+        "use a model",
+        "remove a model",
     };
 
 static_assert(!kOperationNames.back().empty(), "describe: every Operation has a name");
