@@ -19,11 +19,27 @@ namespace bench {
 
 using namespace neuronbook;
 
+/// In a register: through memory, an atomic addition would wait for that store.
+template <class U>
+void use(U value) {
+    asm volatile("" : : "r"(value));
+}
+/// The same value, which the compiler does not know any more.
+inline std::uint32_t anew(std::uint32_t value) {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+inline ModelHandle anew(ModelHandle handle) { return ModelHandle{anew(handle.value())}; }
+
 struct Model : ModelRecord {
     using ModelRecord::ModelRecord;
     std::uint64_t step = 0;
     std::array<std::uint64_t, 28> rest{};
 };
+
+/// What models_object.cpp has: `times` pairs.
+using ModelsLoop = void (*)(const ModelDatabase<Model, ThreadCounts>& models, ModelHandle handle,
+                            std::uint32_t times);
 
 /// A database of `count` models of ours.
 template <class Counts>

@@ -5,7 +5,10 @@
 // model; `own`: each its own.
 #include <atomic>
 #include <cstdint>
+#include <dlfcn.h>
 #include <memory>
+#include <pthread.h>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -32,22 +35,30 @@ T& shared(std::uint32_t count = kModels) {
     return *one;
 }
 
-void count(benchmark::State& state) { state.SetItemsProcessed(state.iterations() * kBatch); }
+/// Keeps each of two threads on a core of its own: on one they would take turns and never meet.
+class Pinned {
+public:
+    explicit Pinned(const benchmark::State& state) {
+        if (::pthread_getaffinity_np(::pthread_self(), sizeof before_, &before_) != 0) return;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<unsigned>(state.thread_index()), &one);
+        if (state.threads() != 1)
+            (void)::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
+    }
+    Pinned(const Pinned&) = delete;
+    Pinned& operator=(const Pinned&) = delete;
+    ~Pinned() { (void)::pthread_setaffinity_np(::pthread_self(), sizeof before_, &before_); }
 
-/// In a register: through memory, an atomic addition would wait for that store.
-template <class U>
-void use(U value) {
-    asm volatile("" : : "r"(value));
-}
-/// The same value, which the compiler does not know any more.
-inline std::uint32_t anew(std::uint32_t value) {
-    asm volatile("" : "+r"(value));
-    return value;
-}
-inline ModelHandle anew(ModelHandle handle) { return ModelHandle{anew(handle.value())}; }
+private:
+    cpu_set_t before_{};
+};
+
+void count(benchmark::State& state) { state.SetItemsProcessed(state.iterations() * kBatch); }
 
 template <class Counts, Which W>
 void pair(benchmark::State& state) {
+    const Pinned pinned(state);
     auto& database = shared<Database<Counts>>();
     auto handle = database.handles[pick<W>(state)];
     for (auto _ : state)
@@ -71,8 +82,42 @@ void lookup(benchmark::State& state) {
     count(state);
 }
 
+/// Which model comes next is known when the one before was looked at, as a thread's requests are.
+template <class Form>
+void dependent(benchmark::State& state, Form form) {
+    auto& database = shared<Database<ThreadCounts>>();
+    const std::vector<ModelHandle> requests(kModels, database.handles[pick<Which::Same>(state)]);
+    std::uint64_t at = 0;
+    for (auto _ : state)
+        for (std::uint32_t i = 0; i < kBatch; ++i)
+            at += 1 + form(database.models, requests[at % kModels]);
+    use(at);
+    count(state);
+}
+void dependent_pair(benchmark::State& state) {
+    dependent(state, [](auto& models, ModelHandle handle) {
+        const auto model = models.acquire(handle);
+        return (*model)->step;
+    });
+}
+void dependent_lookup(benchmark::State& state) {
+    dependent(state, [](auto& models, ModelHandle handle) { return models.find(handle)->step; });
+}
+
+/// The loops of pair() and of dependent_pair(), in a shared object.
+void object_pair(benchmark::State& state, const char* name) {
+    static void* const object = ::dlopen(MODELS_OBJECT, RTLD_NOW | RTLD_LOCAL);
+    const auto loop = object ? reinterpret_cast<ModelsLoop>(::dlsym(object, name)) : nullptr;
+    if (!loop) return state.SkipWithError("no shared object");
+    auto& database = shared<Database<ThreadCounts>>();
+    const auto handle = database.handles[pick<Which::Same>(state)];
+    for (auto _ : state) loop(database.models, handle, kBatch);
+    count(state);
+}
+
 template <Which W>
 void bare(benchmark::State& state) {
+    const Pinned pinned(state);
     auto* cells = shared<Counters>().cells.get();
     auto which = pick<W>(state);
     for (auto _ : state)
@@ -88,6 +133,7 @@ void bare(benchmark::State& state) {
 
 template <Which W>
 void locked(benchmark::State& state) {
+    const Pinned pinned(state);
     auto& table = shared<Locked>();
     auto handle = pick<W>(state) + 1;
     for (auto _ : state)
@@ -212,7 +258,8 @@ void remove_hammered(benchmark::State& state) {
 }
 
 #define PAIRS(name, ...)                                                                           \
-    BENCHMARK_TEMPLATE(__VA_ARGS__)->Name("pair/" name)->UseRealTime()->Threads(1)->Threads(2)
+    BENCHMARK_TEMPLATE(__VA_ARGS__)->Name("pair/" name);                                           \
+    BENCHMARK_TEMPLATE(__VA_ARGS__)->Name("two/" name)->UseRealTime()->Threads(2)
 PAIRS("shared/same", pair, SharedCount, Which::Same);
 PAIRS("shared/own", pair, SharedCount, Which::Own);
 PAIRS("threads/same", pair, ThreadCounts, Which::Same);
@@ -222,6 +269,10 @@ PAIRS("bare/own", bare, Which::Own);
 PAIRS("locked/same", locked, Which::Same);
 PAIRS("locked/own", locked, Which::Own);
 BENCHMARK_TEMPLATE(lookup, ThreadCounts)->Name("lookup");
+BENCHMARK(dependent_pair)->Name("dependent/pair");
+BENCHMARK(dependent_lookup)->Name("dependent/lookup");
+BENCHMARK_CAPTURE(object_pair, pairs, "pairs")->Name("object/pair");
+BENCHMARK_CAPTURE(object_pair, dependent, "dependent_pairs")->Name("object/dependent");
 
 #define FINDS(name, ...)                                                                           \
     BENCHMARK_TEMPLATE(__VA_ARGS__)->Name("find/" name)->Arg(1)->Arg(64)->Arg(512)->Arg(4096)

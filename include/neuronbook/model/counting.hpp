@@ -81,9 +81,12 @@ public:
     using Token = std::atomic<std::uint32_t>*;
 
     static Token hold(detail::CountCell& cell, std::uint32_t handle) noexcept {
-        if (!detail::thread_memory.knows(cell) && !learns(cell)) [[unlikely]]
-            return hold_elsewhere(cell, handle);
-        auto* count = detail::thread_memory.count(cell);
+        auto offset = detail::thread_memory.offset(cell);
+        if (!detail::ThreadMemory::fits(offset)) [[unlikely]] {
+            if (!learns(cell)) return hold_elsewhere(cell, handle);
+            offset = detail::thread_memory.offset(cell);
+        }
+        auto* count = detail::thread_memory.count(offset);
         count->store(count->load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         // The processor may still see the word before others see the count: the barrier of whoever
         // shuts the cell comes between the two, or after both.

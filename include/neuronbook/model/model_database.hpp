@@ -78,6 +78,8 @@ public:
             if (token) [[likely]]
                 return detail::RefAccess::hold<T, Counts>(*cell, token);
         }
+        // Built here: were the result handed to another function, it would have to be in memory,
+        // and the stores would hold up the atomic additions.
         return fail(shelf_.errors().unknown(Operation::AcquireModel, handle));
     }
     /// The oldest model with that name or uuid. Takes the database's lock. Errors: FAILURE with

@@ -49,14 +49,19 @@ struct ThreadMemory {
     std::uintptr_t home = 1; ///< of the table; 1: none yet, no cell is counted there
     ThreadTable* table = nullptr;
 
-    /// Whether it remembers a table that the cell is counted in.
-    [[nodiscard]] bool knows(const CountCell& cell) const noexcept {
-        return cell.counted_at - home < sizeof(ThreadTable); // below only if both fit
+    /// From the table to the count of a cell; inside of a table only if both have the same home.
+    [[nodiscard]] std::uintptr_t offset(const CountCell& cell) const noexcept {
+        return cell.counted_at - home;
     }
-    /// Requires: knows(cell).
-    [[nodiscard]] std::atomic<std::uint32_t>* count(const CountCell& cell) const noexcept {
-        return reinterpret_cast<std::atomic<std::uint32_t>*>(
-            reinterpret_cast<std::uintptr_t>(table) + (cell.counted_at - home));
+    [[nodiscard]] static bool fits(std::uintptr_t offset) noexcept {
+        return offset < sizeof(ThreadTable);
+    }
+    /// Requires: fits(offset).
+    [[nodiscard]] std::atomic<std::uint32_t>* count(std::uintptr_t offset) const noexcept {
+        auto* count = reinterpret_cast<std::atomic<std::uint32_t>*>(
+            reinterpret_cast<std::uintptr_t>(table) + offset);
+        if (!count) __builtin_unreachable(); // or callers would look
+        return count;
     }
 };
 /// initial-exec: in a shared object the general form would cost as much as the counting. It takes
