@@ -107,15 +107,19 @@ class Measure:
         return (counts[1] - counts[0]) / 50_000
 
     @functools.cache
-    def calls_and_locks(self, name, function):
+    def calls_and_locks(self, name, function, away=None):
         """Calls, jumps to other functions and lock prefixes. What is unlikely lies elsewhere."""
         listing = run(need("objdump"), "-d", "--no-show-raw-insn", f"--disassemble={function}",
                       self.program(name)).stdout
         code = listing.partition(f"<{function}>:\n")[2].partition("\n\n")[0]
         if "ret" not in code:
             raise Failed(f"{function} was not found in {name}")
-        away = rf"\bcall|\block\b|\bxchg\b.*\(|\bjmp\b.*<(?!{function}[+>])"
+        away = away or rf"\bcall|\block\b|\bxchg\b.*\(|\bjmp\b.*<(?!{function}[+>])"
         return len(re.findall(away, code))
+
+    def locks(self, name, function):
+        """Instructions that lock the bus or a line, and fences."""
+        return self.calls_and_locks(name, function, r"\block\b|\bxchg\b.*\(|\b[mls]fence\b")
 
     # --- compile time ----------------------------------------------------------------------------
 

@@ -10,12 +10,13 @@ set -euo pipefail
 build=(g++ meson ninja-build pkg-config python3 libboost-dev libabsl-dev libexpected-dev)
 tests=(cmake catch2)
 ci=(clang-19 clang-tidy-19 clang-format-16 libclang-rt-19-dev)
+protocol=(spin gcc libc6-dev) # spin writes a C program, which checks the protocol
 bench=(libbenchmark-dev valgrind binutils) # valgrind counts the instructions of bench/ratios
 quickstart=(tesseract-ocr-eng)
 
 case "${1:-}" in
     "") wanted=("${build[@]}" "${tests[@]}") ;;
-    --ci) wanted=("${build[@]}" "${tests[@]}" "${ci[@]}" "${bench[@]}") ;;
+    --ci) wanted=("${build[@]}" "${tests[@]}" "${ci[@]}" "${protocol[@]}" "${bench[@]}") ;;
     --quickstart) wanted=("${build[@]}" "${quickstart[@]}") ;;
     *)
         echo "usage: scripts/setup.sh [--quickstart | --ci]" >&2

@@ -316,3 +316,28 @@ TEST_CASE("random operations agree with a map", "[base][node_table]") {
     CHECK(walked.size() == model.size());
     table.clear();
 }
+
+TEST_CASE("room made before is taken without allocating, and only if it is larger",
+          "[base][node_table]") {
+    NodeTable<Item> table(4);
+    std::deque<Item> items;
+    for (std::uint64_t i = 0; i < 4; ++i) REQUIRE(table.insert(items.emplace_back(i)));
+    CHECK(table.buckets_wanted() == 8); // one more would make it grow by itself
+    NodeTable<Item>::Room small(2), none, large(table.buckets_wanted());
+    table.take_room(small);
+    table.take_room(none);
+    CHECK(table.buckets() == 4);
+    {
+        NodeTable<Item>::Walk walk(table);
+        CHECK(table.buckets_wanted() == 4);
+        table.take_room(large); // not under a walk
+        CHECK(table.buckets() == 4);
+    }
+    table.take_room(large);
+    CHECK(table.buckets() == 8);
+    CHECK(table.buckets_wanted() == 8);
+    for (std::uint64_t i = 0; i < 4; ++i) CHECK(table.find(i) == &items[i]);
+    REQUIRE(table.insert(items.emplace_back(4)));
+    CHECK(table.buckets() == 8);
+    table.clear();
+}

@@ -17,7 +17,8 @@ RANKS = {
 UMBRELLA = "neuronbook.hpp"
 # Above backend/ only its concepts are visible; the umbrella names the default driver.
 BACKEND_DOOR = "backend/driver.hpp"
-# Headers of the operating system, for backend/ alone.
+# Headers of the operating system, for backend/ and for what threads need of Linux.
+SYSTEM_USERS = ("backend/", "base/bell.hpp", "base/process_barrier.hpp", "base/thread_id.hpp")
 SYSTEM_ONLY_BACKEND = re.compile(r"(sys|linux|asm|asm-generic)/.*|fcntl\.h|unistd\.h")
 # Slow to compile, or not a library's business.
 NEVER = {"iostream", "regex", "functional", "thread", "chrono"}
@@ -60,7 +61,7 @@ def foreign_include(name, target):
     if target in NEVER:
         return f"<{target}> is not for headers"
     if SYSTEM_ONLY_BACKEND.fullmatch(target):
-        return None if name.startswith("backend/") else f"<{target}> belongs in backend/"
+        return None if name.startswith(SYSTEM_USERS) else f"<{target}> belongs in backend/"
     for prefix, places in THIRD_PARTIES.items():
         if target.startswith(prefix):
             if name.startswith(places):

@@ -43,7 +43,8 @@ private:
 
 /// Table of `T`, which derives from TableNode<Tag>. Inserting allocates nothing but, at times, a
 /// larger array of buckets: it doubles when there are more nodes than buckets, and stays as it is
-/// when there is no memory for that or while a walk is under way.
+/// when there is no memory for that or while a walk is under way. Whoever must not allocate while
+/// holding a lock makes a Room before, and gives it in.
 ///
 /// Thread safety: none; whoever shares a table locks it.
 ///
@@ -117,6 +118,22 @@ public:
         }
     }
 
+    /// Buckets that are in no table yet, or no more.
+    class Room;
+
+    /// How many buckets one more node asks for; buckets() if there are enough.
+    [[nodiscard]] std::size_t buckets_wanted() const noexcept {
+        return size_ < bucket_count_ || walks_ ? bucket_count_ : bucket_count_ * 2;
+    }
+    /// Effects: the table has the room's buckets, and the room those it had; nothing, if the table
+    /// has as many already or a walk is under way. Allocates nothing.
+    void take_room(Room& room) noexcept {
+        if (room.count_ <= bucket_count_ || walks_) return;
+        set_.rehash(Traits(room.buckets_.get(), room.count_));
+        buckets_.swap(room.buckets_);
+        std::swap(bucket_count_, room.count_);
+    }
+
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t buckets() const noexcept { return bucket_count_; }
 
@@ -169,11 +186,11 @@ private:
     }
 
     void grow() noexcept {
-        std::unique_ptr<Bucket[]> more(new (std::nothrow) Bucket[bucket_count_ * 2]);
-        if (!more) return;
-        bucket_count_ *= 2;
-        set_.rehash(Traits(more.get(), bucket_count_));
-        buckets_ = std::move(more);
+        Room room;
+        room.buckets_.reset(new (std::nothrow) Bucket[bucket_count_ * 2]);
+        if (!room.buckets_) return;
+        room.count_ = bucket_count_ * 2;
+        take_room(room);
     }
 
     std::size_t bucket_count_;
@@ -183,6 +200,20 @@ private:
     FreeFunction free_;
     void* context_;
     Walk* walks_ = nullptr; ///< those under way, youngest first
+};
+
+template <class T, class Tag>
+class NodeTable<T, Tag>::Room {
+public:
+    Room() noexcept = default;
+    /// Rounded up to a power of two. std::bad_alloc passes through.
+    explicit Room(std::size_t buckets)
+        : count_(std::bit_ceil(buckets)), buckets_(new Bucket[count_]) {}
+
+private:
+    friend NodeTable;
+    std::size_t count_ = 0;
+    std::unique_ptr<Bucket[]> buckets_;
 };
 
 template <class T, class Tag>

@@ -41,6 +41,9 @@ enum class Operation : std::uint8_t {
     Simulate,
     Global,
     CountDescriptors,
+    LoadModel,
+    AcquireModel,
+    RemoveModel,
     Count_,
 };
 
@@ -134,6 +137,12 @@ enum class Detail : std::uint8_t {
     NameTaken,
     UnknownFunction,
     DescriptorOverflow,
+    UnknownModel,
+    UnknownModelName,
+    ModelPresent,
+    ModelHeld,
+    ModelNameTooLong,
+    OutOfModelHandles,
     // files and options
     FileUnreadable,
     FileEmpty,

@@ -196,6 +196,13 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
     {Detail::UnknownFunction, "function {value} has no name here, {limit} have one"},
     {Detail::DescriptorOverflow,
      "{text|a counter} cannot pass {limit}: it is at {value}, {count} more were to be added"},
+    {Detail::UnknownModel, "Unknown model {value}"},
+    {Detail::UnknownModelName, "Unknown model '{text}'"},
+    {Detail::ModelPresent, "Model: {value} already in the DB of nd{device}:nc{core}"},
+    {Detail::ModelHeld, "model {value} was removed, but is still held (references: {count}): wait "
+                        "for it again, nobody else gets it"},
+    {Detail::ModelNameTooLong, "the model's name has {value} bytes, at most {limit} fit: '{text}'"},
+    {Detail::OutOfModelHandles, "no model handle is left: {limit} models are loaded already"},
     // files and options
     {Detail::FileUnreadable, "{text|a file} cannot be read[ ({errno})]"},
     {Detail::FileEmpty, "{text|a file} is empty"},
@@ -250,6 +257,9 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Operation
         "simulate",
         "global runtime",
         "count descriptors",
+        "load a model",
+        "use a model",
+        "remove a model",
     };
 
 static_assert(!kOperationNames.back().empty(), "describe: every Operation has a name");
