@@ -52,6 +52,16 @@ static_assert(!CountPolicy<HeldChanges>);
 static_assert(!CountPolicy<SettlesOne>);
 static_assert(!CountPolicy<NeverSays>);
 
+/// A barrier that takes as long as the test likes.
+struct SlowBarrier : SharedCount {
+    static void settle() noexcept {
+        inside = true;
+        while (slow.load()) std::this_thread::yield();
+    }
+    static inline std::atomic<bool> slow{false}, inside{false};
+};
+static_assert(CountPolicy<SlowBarrier>);
+
 template <class Counts>
 using Database = ModelDatabase<SmallModel, Counts>;
 
@@ -138,6 +148,32 @@ TEMPLATE_TEST_CASE("of several who wait for one model, one gets it and all retur
     for (auto& waiter : waiters) waiter.join();
     CHECK(got == 1);
     CHECK(unknown == 3);
+}
+
+TEST_CASE("who waits for a model while its removal is at the barrier waits for that, too",
+          "[model][counting]") {
+    Database<SlowBarrier> models(kCore);
+    const auto handle = *models.add(model());
+    SlowBarrier::slow = true;
+    std::atomic<int> got{0}, unknown{0};
+    const auto tell = [&](const Result<std::unique_ptr<SmallModel>>& out) {
+        got += out.has_value();
+        unknown += !out && out.error().detail == Detail::UnknownModel;
+    };
+    std::thread remover([&] { tell(models.remove(handle, kLong)); });
+    while (!SlowBarrier::inside.load()) std::this_thread::yield();
+    // Nobody holds it as far as one can see, but one cannot see all yet.
+    const auto early = models.drain(handle, kAtOnce);
+    CHECK((!early && early.error().status == Status::Timeout));
+    const auto start = Deadline::now();
+    std::thread waiter([&] { tell(models.drain(handle, kLong)); });
+    ::usleep(20'000); // asleep by then
+    SlowBarrier::slow = false;
+    remover.join();
+    waiter.join();
+    CHECK(Deadline::now().count - start.count < kLong.count / 2);
+    CHECK(got == 1);
+    CHECK(unknown == 1);
 }
 
 TEST_CASE("a thread may give back more than it ever took, for ever", "[model][counting]") {

@@ -126,6 +126,27 @@ TEMPLATE_TEST_CASE("references travel between threads while models are removed",
     CHECK(tally.used == 1200);
 }
 
+TEMPLATE_TEST_CASE("what one thread took is given back by it and by another at once", "[threaded]",
+                   SharedCount, ThreadCounts) {
+    using Models = ModelDatabase<SmallModel, TestType>;
+    Models models(kCore);
+    for (int round = 0; round < 20; ++round) {
+        const auto handle = *models.add(model());
+        std::array<std::vector<typename Models::Ref>, 2> held;
+        std::atomic<bool> taken{false};
+        together(2, [&](int thread) {
+            if (thread == 0) {
+                for (auto& half : held)
+                    for (int i = 0; i < 20'000; ++i) half.push_back(*models.acquire(handle));
+                taken = true;
+            }
+            while (!taken.load()) {}
+            held[static_cast<std::size_t>(thread)].clear(); // both change what the first counted
+        });
+        REQUIRE(models.remove(handle, test::kAtOnce));
+    }
+}
+
 TEMPLATE_TEST_CASE("finding goes on while the array of places grows", "[threaded]", SharedCount,
                    ThreadCounts) {
     ModelDatabase<SmallModel, TestType> models(kCore);

@@ -100,7 +100,7 @@ public:
         if (auto here = usable(Operation::RemoveModel); !here) return fail(here.error());
         for (bool slept = false;; slept = true) {
             auto look = look_at(handle, slept);
-            if (look.gone) return retire(*look.cell, std::move(look.gone), look.others);
+            if (look.gone) return retire(*look.cell, std::move(look.gone));
             if (!look.cell) return fail(errors_.unknown(Operation::RemoveModel, handle));
             if (deadline.passed()) {
                 wake_up();
@@ -174,8 +174,7 @@ private:
         CountCell* cell = nullptr; ///< null: no such model is leaving
         std::uint32_t heard = 0;
         std::uint32_t held = 0;
-        bool others = false; ///< somebody else waits for it, or for another
-        Owned gone{};        ///< the model, taken out
+        Owned gone{}; ///< the model, taken out
     };
     /// One look at a leaving model; unless it is gone, the caller counts as asleep afterwards.
     Look look_at(ModelHandle handle, bool slept) {
@@ -183,7 +182,7 @@ private:
         if (slept) --sleeping_;
         T* model = tables_.directory.owner(handle.value());
         if (!model || Record::unlinked(*model) == 0) return {};
-        Look look{.cell = Record::cell(*model), .others = sleeping_ != 0};
+        Look look{.cell = Record::cell(*model)};
         look.heard = look.cell->bell.heard(); // before the count: what is given back later rings
         look.held = Counts::held(*look.cell);
         if (look.held != 0 || settled_ < Record::unlinked(*model)) {
@@ -204,10 +203,10 @@ private:
         const std::lock_guard lock(mutex_);
         --sleeping_;
     }
-    Owned retire(CountCell& cell, Owned model, bool others) noexcept {
+    /// Others who wait for the same model were woken by its last reference, as this thread was.
+    Owned retire(CountCell& cell, Owned model) noexcept {
         cell.retire();
         process_.cells().give_back(cell);
-        if (others) cell.bell.ring(); // they wait for what has gone
         return model;
     }
 
@@ -241,7 +240,7 @@ private:
                 log_left(model.handle(), held);
                 leaving_.pop_front();
             } else {
-                (void)retire(cell, take_out(model), false);
+                (void)retire(cell, take_out(model));
             }
         }
     }
