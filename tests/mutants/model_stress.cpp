@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <pthread.h>
+#include <sched.h>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -27,6 +29,16 @@ struct Model : ModelRecord {
     std::atomic<std::uint64_t> alive{kAlive};
 };
 
+/// Two threads on one core take turns and never meet. Where there is one core, so be it.
+struct Pinned {
+    explicit Pinned(unsigned core) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(core, &one);
+        (void)::pthread_setaffinity_np(::pthread_self(), sizeof one, &one);
+    }
+};
+
 void pass_time(std::uint64_t rounds) {
     static std::atomic<std::uint64_t> nothing{0};
     for (; rounds != 0; --rounds) nothing.store(rounds, std::memory_order_relaxed);
@@ -40,13 +52,15 @@ int stress(std::uint64_t seconds) {
     const auto handle = model->handle();
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> used{0}, dead{0};
+    const Pinned first(0);
     std::thread reader([&] {
+        const Pinned second(1);
         // What a processor stores waits behind what it stored before; cold lines make it wait long.
         std::vector<std::uint64_t> cold(kCold);
         std::uint64_t mine = 0, found = 0, random = 1;
         while (!stop.load(std::memory_order_relaxed)) {
             random = random * 6364136223846793005u + 1442695040888963407u;
-            for (std::uint64_t i = 0; i < (random >> 60); ++i)
+            for (std::uint64_t i = 0; i < (random >> 58); ++i)
                 cold[((random >> 20) + i * 4099) % kCold] = random;
             const auto held = models.acquire(handle);
             if (!held) continue;

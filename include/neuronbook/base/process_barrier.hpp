@@ -67,15 +67,15 @@ private:
     }
 
     static int registered() noexcept {
-        int answer = answer_.load(std::memory_order_acquire);
+        int answer = known_answer.load(std::memory_order_acquire);
         if (answer != kUnknown) return answer;
         // Two threads may both ask: the kernel does not mind, and both hear the same.
         answer = kSanitized ? ENOSYS : call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-        answer_.store(answer, std::memory_order_release);
+        known_answer.store(answer, std::memory_order_release);
         return answer;
     }
 
-    static inline constinit std::atomic<int> answer_{kUnknown};
+    static inline constinit std::atomic<int> known_answer{kUnknown};
 };
 
 } // namespace v0
