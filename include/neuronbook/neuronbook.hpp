@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything, and the one place that says which driver is meant when none is named.
+// What opens a machine and allocates on it, and the one place that says which driver is meant when
+// none is named. Pools (dmem/pool.hpp) and models (model/model_database.hpp) are headers of their
+// own.
 // Owns: DefaultDriver. Does not own: anything else; include single headers to pay for less.
 // Layer: umbrella.
 #pragma once
