@@ -2,9 +2,12 @@
 #include "support/catch.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "neuronbook/dmem/ledger.hpp"
 #include "neuronbook/dmem/scratchpad_area.hpp"
+#include "support/fake_driver.hpp"
 #include "support/sim_machine.hpp"
 
 using namespace neuronbook;
@@ -40,8 +43,9 @@ TEST_CASE("the area grows downward from the main pool's end, whichever core asks
           "[dmem][scratchpad]") {
     SimMachine machine("trn2.3xlarge", GENERATE("2.24.7", "2.30.2"));
     auto driver = open_driver(machine);
+    const auto ledger = std::make_shared<Ledger>(kDevice);
     {
-        Area area(driver, kDevice, 0);
+        Area area(driver, kDevice, 0, ledger);
         const auto first = area.grow(kPage64, CoreIndex{0});
         const auto second = area.grow(kPage64, CoreIndex{1});
         REQUIRE(first);
@@ -51,6 +55,9 @@ TEST_CASE("the area grows downward from the main pool's end, whichever core asks
         CHECK(second->address.value() == end - (128u << 20));
         CHECK(area.pages() == 2);
         CHECK(area.size().count() == 128u << 20);
+        CHECK(ledger->used_on_channel(0).count() == 128u << 20);
+        CHECK(ledger->used_by_core(CoreIndex{0}, Usage::Scratchpad).count() == 64u << 20);
+        CHECK(ledger->used_by_core(CoreIndex{1}, Usage::Scratchpad).count() == 64u << 20);
         CHECK(area.page(0)->handle == first->handle);
         CHECK_FALSE(area.page(2));
         CHECK(area.address(Bytes{0}, Bytes{1})->value() == end - (128u << 20));
@@ -68,10 +75,13 @@ TEST_CASE("the area grows downward from the main pool's end, whichever core asks
         CHECK(area.pages() == 2);
         CHECK(area.shrink(*second));
         CHECK(area.shrink(*second).error().detail == Detail::Unmatched);
+        CHECK(ledger->used_on_channel(0).count() == 64u << 20);
         CHECK(area.shrink(*first));
+        CHECK(ledger->used_on_channel(0) == Bytes{});
         REQUIRE(area.grow(kPage64, CoreIndex{0}));
         REQUIRE(area.grow(kPage64, CoreIndex{1})); // left to the destructor
     }
+    CHECK(ledger->used_on_channel(0) == Bytes{});
     driver.disconnect();
     CHECK(machine.kernel->census() == machine.baseline);
 }
@@ -96,7 +106,8 @@ TEST_CASE("running out is a ceiling of its own with both sizes, and the area is 
           "[dmem][scratchpad][A06]") {
     SimMachine machine;
     auto driver = open_driver(machine);
-    Area area(driver, kDevice, 0);
+    const auto ledger = std::make_shared<Ledger>(kDevice);
+    Area area(driver, kDevice, 0, ledger);
     const Bytes half{std::uint64_t{8} << 30};
     REQUIRE(area.grow(half, CoreIndex{0}));
     const auto refused = area.grow(half, CoreIndex{0});
@@ -117,7 +128,8 @@ TEST_CASE("a page that lies elsewhere, for another process grew the region, is g
     SimDriver other(machine.port(200));
     REQUIRE(other.connect());
     REQUIRE(other.open_device(kDevice));
-    Area area(driver, kDevice, 0);
+    const auto ledger = std::make_shared<Ledger>(kDevice);
+    Area area(driver, kDevice, 0, ledger);
     REQUIRE(area.grow(kPage64, CoreIndex{0}));
     const auto foreign = other.allocate(kDevice, {.size = kPage64, .category = 19});
     REQUIRE(foreign);
@@ -125,7 +137,36 @@ TEST_CASE("a page that lies elsewhere, for another process grew the region, is g
     REQUIRE_FALSE(refused);
     CHECK(refused.error().detail == Detail::SelfCheckFailed);
     CHECK(area.pages() == 1);
+    CHECK(ledger->used_on_channel(0) == kPage64);
     CHECK(machine.kernel->census().user_memory().chunks == 2);
     CHECK(other.free(kDevice, *foreign));
     CHECK(area.grow(kPage64, CoreIndex{0}));
+}
+
+TEST_CASE("a page that no counter has room for is given back", "[dmem][scratchpad]") {
+    SimMachine machine;
+    auto driver = open_driver(machine);
+    const auto ledger = std::make_shared<Ledger>(kDevice);
+    const Bytes nearly{~std::uint64_t{0} - 4096};
+    REQUIRE(ledger->add({.usage = Usage::Tensor, .bytes = nearly}));
+    Area area(driver, kDevice, 0, ledger);
+    const auto refused = area.grow(kPage64, CoreIndex{0});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == Detail::CounterOverflow);
+    CHECK(area.pages() == 0);
+    CHECK(machine.kernel->census().user_memory().chunks == 0);
+    CHECK(ledger->used_on_channel(0) == nearly);
+}
+
+TEST_CASE("pages that the driver refuses to take back leave the counters and count as lost",
+          "[dmem][scratchpad]") {
+    test::FakeDriver driver;
+    const auto ledger = std::make_shared<Ledger>(kDevice);
+    {
+        ScratchpadArea<test::FakeDriver> area(driver, kDevice, 0, ledger);
+        REQUIRE(area.grow(kPage64, CoreIndex{0}));
+        driver.fail_nth(1, {.status = Status::Failure, .operation = Operation::Free});
+    }
+    CHECK(ledger->used_on_channel(0) == Bytes{});
+    CHECK(ledger->snapshot().lost_on_channel[0] == kPage64.count());
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/catch.hpp"
 
+#include <memory>
+
 #include "faults/sweep.hpp"
+#include "neuronbook/dmem/ledger.hpp"
 #include "neuronbook/dmem/scratchpad_area.hpp"
 
 using namespace neuronbook;
@@ -38,8 +41,9 @@ TEST_CASE("the scratchpad is as it was when any call of growing fails", "[faults
     machine.baseline = machine.kernel->census();
     // Two pages: each is allocated, its address asked for, and freed. A free that failed is tried
     // once more, so nothing is lost.
+    const auto ledger = std::make_shared<Ledger>(kDevice);
     test::sweep("grow and shrink", machine, 6, 30, [&](SimMachine&) {
-        ScratchpadArea<SimDriver> area(driver, kDevice, 0);
+        ScratchpadArea<SimDriver> area(driver, kDevice, 0, ledger);
         bool good = true;
         for (int i = 0; i < 2; ++i) good = area.grow(Bytes{64u << 20}, CoreIndex{0}) && good;
         for (auto left = area.pages(); left-- > 0;) {
@@ -48,6 +52,7 @@ TEST_CASE("the scratchpad is as it was when any call of growing fails", "[faults
             good = false;
             CHECK(area.shrink(*page));
         }
+        CHECK(ledger->used_on_channel(0) == Bytes{});
         return good && area.pages() == 0;
     });
 }

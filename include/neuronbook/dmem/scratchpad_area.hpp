@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The contiguous scratchpad of one HBM: a region that grows downward by driver chunks.
-// Owns: its chunks and the order in which they may go. Does not own: any booking, who uses a page.
+// Owns: its chunks, their booking, the order in which they may go. Does not own: who uses a page.
 // Layer: dmem.   Source: driver-abi.md 7.1; tables.md 17, 22
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "neuronbook/backend/driver.hpp"
@@ -16,6 +18,10 @@
 #include "neuronbook/base/log.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
+#include "neuronbook/dmem/charge.hpp"
+#include "neuronbook/dmem/ledger.hpp"
+#include "neuronbook/dmem/usage.hpp"
+#include "neuronbook/dmem/usage_ledger.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
@@ -38,43 +44,56 @@ inline namespace v0 {
 ///
 /// Requires: the driver outlives the area. Thread-safe; driver calls are made under the area's own
 /// lock, since their order is what it keeps. libnrt: tdrv_scratchpad_t
-template <MemoryOps D>
+template <MemoryOps D, UsageLedger L = Ledger>
 class ScratchpadArea {
 public:
-    ScratchpadArea(D& driver, HostDeviceId device, std::uint32_t hbm)
-        : driver_(&driver), device_(device), hbm_(hbm) {}
+    /// `ledger`: the device's, which books each page for the core that asked for it, as scratchpad.
+    ScratchpadArea(D& driver, HostDeviceId device, std::uint32_t hbm, std::shared_ptr<L> ledger)
+        : driver_(&driver), ledger_(std::move(ledger)), device_(device), hbm_(hbm) {}
     ScratchpadArea(const ScratchpadArea&) = delete;
     ScratchpadArea& operator=(const ScratchpadArea&) = delete;
 
     /// Effects: frees what is left, newest first; a refusal is logged.
     ~ScratchpadArea() {
         if (!driver_->usable()) return;
-        while (!chunks_.empty()) {
-            const auto freed = shrink(chunks_.back());
+        while (!pages_.empty()) {
+            const auto freed = shrink(pages_.back().chunk);
             if (freed) continue;
+            for (const Page& page : pages_) {
+                (void)ledger_->remove(page.charge);
+                ledger_->lose(page.charge);
+            }
             Log::write(LogLevel::Error, "scratchpad of device %u, HBM %u: %llu bytes are lost",
                        device_.value(), hbm_, static_cast<unsigned long long>(total().count()));
             return;
         }
     }
 
-    /// Effects: one page more, below the others, charged to `core`. Errors: the driver's; where
+    /// Effects: one page more, below the others, booked for `core`. Errors: the driver's; where
     /// there is no room, RESOURCE with ScratchpadCeiling: bytes the area has (value) and bytes
     /// asked. FAILURE with SelfCheckFailed if the page is not where it must be: some other process
-    /// grows the region, too; the page is freed again.
+    /// grows the region, too; the ledger's. Then the page is freed again.
     Result<Chunk> grow(Bytes page, CoreIndex core) {
         const std::lock_guard lock(mutex_);
-        chunks_.reserve(chunks_.size() + 1); // nothing may fail behind the driver's call
+        pages_.reserve(pages_.size() + 1); // nothing may fail behind the driver's call
         auto made = driver_->allocate(device_, {.size = page,
                                                 .location = MemoryLocation::Device,
                                                 .hbm = hbm_,
                                                 .core = core,
                                                 .category = kScratchpadCategory});
         if (!made) return fail(ceiling(made.error(), page));
-        if (!chunks_.empty() &&
-            made->address.value() + made->size.count() != chunks_.back().address.value())
-            return fail(misplaced(*made));
-        chunks_.push_back(*made);
+        if (!pages_.empty() &&
+            made->address.value() + made->size.count() != pages_.back().chunk.address.value())
+            return fail(given_back(*made, misplaced(*made)));
+        const Charge charge{.usage = Usage::Scratchpad,
+                            .location = MemoryLocation::Device,
+                            .hbm = hbm_,
+                            .core = core,
+                            .category = kScratchpadCategory,
+                            .bytes = made->size};
+        if (const auto booked = ledger_->add(charge); !booked)
+            return fail(given_back(*made, booked.error()));
+        pages_.push_back({*made, charge});
         return *made;
     }
 
@@ -83,21 +102,23 @@ public:
     /// is not the area's. The driver's; then the page is still the area's.
     Result<void> shrink(const Chunk& page) {
         const std::lock_guard lock(mutex_);
-        std::size_t place = chunks_.size();
-        for (std::size_t i = 0; i < chunks_.size(); ++i)
-            if (chunks_[i].handle == page.handle && chunks_[i].address == page.address) place = i;
-        if (place == chunks_.size()) return fail(refuse(Detail::Unmatched, 0, page.size));
-        if (place + 1 != chunks_.size()) return fail(refuse(Detail::ScratchpadOrder, place, {}));
-        auto freed = driver_->free(device_, chunks_.back());
-        if (freed) chunks_.pop_back();
-        return freed;
+        std::size_t place = pages_.size();
+        for (std::size_t i = 0; i < pages_.size(); ++i)
+            if (pages_[i].chunk.handle == page.handle && pages_[i].chunk.address == page.address)
+                place = i;
+        if (place == pages_.size()) return fail(refuse(Detail::Unmatched, 0, page.size));
+        if (place + 1 != pages_.size()) return fail(refuse(Detail::ScratchpadOrder, place, {}));
+        if (auto freed = driver_->free(device_, pages_.back().chunk); !freed) return freed;
+        const Page gone = pages_.back();
+        pages_.pop_back();
+        return ledger_->remove(gone.charge);
     }
 
     /// A page by its age, the first being 0; nothing for one that is not there.
     [[nodiscard]] std::optional<Chunk> page(std::size_t index) const {
         const std::lock_guard lock(mutex_);
-        if (index >= chunks_.size()) return std::nullopt;
-        return chunks_[index];
+        if (index >= pages_.size()) return std::nullopt;
+        return pages_[index].chunk;
     }
 
     /// The address of byte `offset` of the area, which counts upward from the newest page's first
@@ -105,8 +126,8 @@ public:
     [[nodiscard]] Result<DeviceAddress> address(Bytes offset, Bytes size) const {
         const std::lock_guard lock(mutex_);
         const Bytes all = total();
-        if (!chunks_.empty() && contains(all, offset, size))
-            return DeviceAddress{chunks_.back().address.value() + offset.count()};
+        if (!pages_.empty() && contains(all, offset, size))
+            return DeviceAddress{pages_.back().chunk.address.value() + offset.count()};
         return fail({.status = Status::Invalid,
                      .operation = Operation::Query,
                      .detail = Detail::OutOfBounds,
@@ -119,7 +140,7 @@ public:
 
     [[nodiscard]] std::size_t pages() const {
         const std::lock_guard lock(mutex_);
-        return chunks_.size();
+        return pages_.size();
     }
     /// Bytes charged for all pages.
     [[nodiscard]] Bytes size() const {
@@ -128,10 +149,15 @@ public:
     }
 
 private:
+    struct Page {
+        Chunk chunk;
+        Charge charge;
+    };
+
     /// Pages lie in one HBM, so their sum fits.
     [[nodiscard]] Bytes total() const noexcept {
         std::uint64_t sum = 0;
-        for (const auto& chunk : chunks_) sum += chunk.size.count();
+        for (const Page& page : pages_) sum += page.chunk.size.count();
         return Bytes{sum};
     }
 
@@ -144,10 +170,13 @@ private:
     }
 
     /// The page is the newest of the region, whoever grew it, so it may go again.
-    [[nodiscard]] Error misplaced(const Chunk& made) {
+    [[nodiscard]] Error given_back(const Chunk& made, Error why) {
         if (const auto freed = driver_->free(device_, made); !freed)
             Log::write(LogLevel::Error, "scratchpad of device %u, HBM %u: lost %llu bytes",
                        device_.value(), hbm_, static_cast<unsigned long long>(made.size.count()));
+        return why;
+    }
+    [[nodiscard]] Error misplaced(const Chunk& made) const {
         auto error = refuse(Detail::SelfCheckFailed, made.address.value(), made.size);
         error.status = Status::Failure;
         error.operation = Operation::Allocate;
@@ -162,15 +191,16 @@ private:
                 .device = static_cast<std::int32_t>(device_.value()),
                 .hbm = static_cast<std::int32_t>(hbm_),
                 .value = value,
-                .limit = chunks_.empty() ? 0 : chunks_.size() - 1,
+                .limit = pages_.empty() ? 0 : pages_.size() - 1,
                 .asked = asked.count()};
     }
 
     D* driver_;
+    std::shared_ptr<L> ledger_;
     HostDeviceId device_;
     std::uint32_t hbm_;
     mutable std::mutex mutex_;
-    std::vector<Chunk> chunks_; ///< oldest, that is highest, first
+    std::vector<Page> pages_; ///< oldest, that is highest, first
 };
 
 } // namespace v0
