@@ -139,6 +139,10 @@ TEST_CASE("A20: what another allocator made is refused, and nothing moves", "[dm
     CHECK(theirs); // NOLINT: refused, so it is still there
     CHECK(memory.driver.frees == 0);
     CHECK(memory.ledger.snapshot().by_core == before.by_core);
+    CHECK(memory.ledger.used_on_channel(2) == 4096_B);
+    CHECK(memory.model.outstanding().charged == 4096_B);
+    CHECK(memory.global.outstanding().charged == 0_B);
+    CHECK(memory.balanced());
     CHECK_FALSE(memory.global.owns(theirs));
     CHECK(memory.model.owns(theirs));
     CHECK(memory.model.free(std::move(theirs)));

@@ -2,6 +2,7 @@
 // What happens when allocator, handles and driver end in another order than the usual one.
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,6 +21,16 @@ using test::FakeAllocator;
 using test::OneCore;
 
 namespace {
+
+/// Does something once, when a block is out of the books and not yet back at the driver.
+struct BetweenBooksAndDriver {
+    std::function<void()>* what;
+    void allocated(const MemoryEvent&) const noexcept {}
+    void freed(const MemoryEvent&) const noexcept {
+        if (const auto once = std::exchange(*what, nullptr)) once();
+    }
+    void refused(const Error&) const noexcept {}
+};
 
 template <AllocTag Tag>
 std::unique_ptr<FakeAllocator<Tag>> another(OneCore& memory) {
@@ -175,6 +186,33 @@ TEST_CASE("A22: eight threads allocate and free: no unknown handle, no duplicate
     CHECK(memory.driver.misuses == 0);
     CHECK(memory.empty());
     CHECK(memory.ledger.used_on_channel(2) == 0_B);
+}
+
+TEST_CASE("A22: a block made while another is on its way to the driver is not taken for that one",
+          "[dmem][lifetime][A22]") {
+    using Watched = BasicLedger<BetweenBooksAndDriver>;
+    OneCore memory;
+    std::function<void()> between;
+    const auto ledger = std::make_shared<Watched>(HostDeviceId{3}, MemoryOptions{}, 2,
+                                                  BetweenBooksAndDriver{&between});
+    Allocator<GlobalTag, test::FakeDriver, Watched> allocator(memory.driver, HostDeviceId{3},
+                                                              memory.core, memory.geometry, ledger);
+    auto old = *allocator.allocate({.size = 1_B, .hint = "old"});
+    Block young;
+    between = [&] {
+        for (int i = 0; i < 40; ++i) // more than there are spare records
+            young = *allocator.allocate({.size = 5000_B, .hint = "young"});
+    };
+    REQUIRE(allocator.free(std::move(old)));
+    CHECK(memory.driver.misuses == 0);
+    CHECK(allocator.lost().blocks == 0);
+    CHECK(young.hint() == "young");
+    CHECK(allocator.outstanding().charged == 8192_B);
+    CHECK(ledger->used_on_channel(2) == 8192_B);
+    CHECK(memory.driver.outstanding_bytes() == 8192_B);
+    CHECK(allocator.free(std::move(young)));
+    CHECK(memory.driver.outstanding() == 0);
+    CHECK(memory.driver.misuses == 0);
 }
 
 TEST_CASE("handles dropped by other threads while the allocator ends are freed once",

@@ -12,6 +12,7 @@
 #include "support/catch.hpp"
 #include "support/log_lines.hpp"
 #include "support/one_core.hpp"
+#include "threaded/together.hpp"
 
 using namespace neuronbook;
 using namespace neuronbook::literals;
@@ -78,22 +79,66 @@ TEST_CASE("E14: a move leaves the budget as it was, also one that fails at any s
     OneCore memory;
     memory.ledger.set_core_budget(CoreIndex{5}, 8192_B);
     auto block = *memory.global.allocate({.size = 8192_B, .usage = Usage::Tensor});
-    for (std::uint64_t nth = 1; nth <= 2; ++nth) { // the new chunk, the copy
-        memory.driver.fail_nth(nth, {.os_error = EIO});
-        CHECK_FALSE(memory.global.relocate(std::move(block), MemoryLocation::Host));
-        REQUIRE(block); // NOLINT: a move that failed leaves it
-        CHECK(block.location() == MemoryLocation::Device);
-        CHECK(memory.balanced());
-        CHECK_FALSE(memory.global.allocate({.size = 1_B}));
+    for (const auto to : {MemoryLocation::Host, MemoryLocation::Device, MemoryLocation::Host}) {
+        const auto from = block.location();
+        for (std::uint64_t nth = 1; nth <= 2; ++nth) { // the new chunk, the copy
+            memory.driver.fail_nth(nth, {.os_error = EIO});
+            CHECK_FALSE(memory.global.relocate(std::move(block), to));
+            REQUIRE(block); // NOLINT: a move that failed leaves it
+            CHECK(block.location() == from);
+            CHECK(memory.balanced());
+            // Of the budget nothing is left while it is on the device, and all while it is not.
+            CHECK(memory.global.allocate({.size = 1_B}).has_value() ==
+                  (from == MemoryLocation::Host));
+            CHECK(memory.global.allocate({.size = 8192_B}).has_value() ==
+                  (from == MemoryLocation::Host));
+        }
+        auto moved = memory.global.relocate(std::move(block), to);
+        REQUIRE(moved);
+        block = *std::move(moved);
     }
-    auto host = *memory.global.relocate(std::move(block), MemoryLocation::Host);
-    auto other = *memory.global.allocate({.size = 4096_B});
-    const auto refused = memory.global.relocate(std::move(host), MemoryLocation::Device);
+    auto other = memory.global.allocate({.size = 4096_B});
+    REQUIRE(other);
+    const auto refused = memory.global.relocate(std::move(block), MemoryLocation::Device);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().detail == Detail::OverBudget);
-    other.reset();
-    CHECK(memory.global.relocate(std::move(host), MemoryLocation::Device)); // NOLINT
+    other->reset();
+    CHECK(memory.global.relocate(std::move(block), MemoryLocation::Device)); // NOLINT
     CHECK(memory.empty());
+}
+
+TEST_CASE("E14: a block moves while others allocate, and the budget holds before and after",
+          "[dmem][relocate][E14]") {
+    test::LogLines log(LogLevel::Quiet);
+    OneCore memory;
+    memory.ledger.set_core_budget(CoreIndex{5}, 65536_B);
+    std::atomic<int> wrong{0};
+    std::atomic<int> moves{0};
+    const auto expected = [](const Error& error) { return error.detail == Detail::OverBudget; };
+    test::together(4, [&](int thread) {
+        std::vector<Block> held;
+        for (std::uint64_t i = 0; i < 400; ++i) {
+            // Four times six pages are more than the sixteen of the budget.
+            if (held.size() == 3) held.clear();
+            auto block = memory.global.allocate({.size = 8192_B, .usage = Usage::Tensor});
+            if (!block && !expected(block.error())) ++wrong;
+            if (block) held.push_back(*std::move(block));
+            if (memory.ledger.used_by_core(CoreIndex{5}) > 65536_B) ++wrong;
+            if (held.empty() || thread > 1) continue;
+            const auto to = i % 2 == 0 ? MemoryLocation::Host : MemoryLocation::Device;
+            auto moved = memory.global.relocate(std::move(held.back()), to);
+            if (!moved && !expected(moved.error())) ++wrong;
+            if (!moved) continue; // still where it was
+            held.back() = *std::move(moved);
+            ++moves;
+        }
+    });
+    CHECK(wrong == 0);
+    CHECK(moves > 0);
+    CHECK(memory.empty());
+    const auto all = memory.global.allocate({.size = 65536_B, .usage = Usage::Tensor});
+    REQUIRE(all);
+    CHECK_FALSE(memory.global.allocate({.size = 1_B}));
 }
 
 TEST_CASE("a block that others hold, another's, and an empty one are not moved",

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "neuronbook/dmem/allocator.hpp"
+#include "neuronbook/dmem/report/leak_report.hpp"
 #include "support/catch.hpp"
 #include "support/log_lines.hpp"
 #include "support/one_core.hpp"
@@ -43,8 +44,31 @@ TEST_CASE("E12: whoever is alive can be listed at any time, with age and the pla
         {.size = 5000_B, .usage = Usage::Weight, .hint = "load_weights, loader.cpp:42"});
     wait_ms(30);
     const auto young = *model.allocate({.size = 1_B, .usage = Usage::DmaRing});
-    const auto rows = model.survivors();
+    FakeAllocator<GlobalTag> global(memory.driver, HostDeviceId{3}, memory.core, memory.geometry,
+                                    ledger, {.name = {7}});
+    const auto tensor =
+        *global.allocate({.size = 4097_B, .usage = Usage::Tensor, .hint = "run_step, main.cpp:7"});
+    auto rows = model.survivors();
     REQUIRE(rows.size() == 2);
+    rows.push_back(global.survivors().at(0));
+    const auto text = leak_report(rows);
+    INFO(text);
+    const std::string old_line =
+        "  load_weights, loader.cpp:42: weights, 5000 bytes asked for, 8192 charged, ND 3 NC 5 "
+        "HBM 2, MODEL 1001 resnet50, ";
+    const std::string tensor_line = "  run_step, main.cpp:7: tensors, 4097 bytes asked for, 8192 "
+                                    "charged, ND 3 NC 5 HBM 2, GLOBAL 7, ";
+    CHECK(text.rfind("3 blocks, 20.000KB are still held:\n" + old_line, 0) == 0);
+    CHECK(text.find(tensor_line) != std::string::npos);
+    CHECK(text.find("  MODEL 1001 resnet50 of ND 3 NC 5, 2 blocks, 12288 bytes, oldest ") !=
+          std::string::npos);
+    for (const auto& line : {old_line, tensor_line}) {
+        const auto age = text.find(line) + line.size();
+        const auto told = text.substr(age, text.find('\n', age) - age);
+        INFO(told);
+        CHECK(told.find(stamps == Stamps::None ? "age unknown, 1 handle" : " s old, 1 handle") !=
+              std::string::npos);
+    }
     CHECK(rows[0].hint.view() == "load_weights, loader.cpp:42");
     CHECK(rows[0].requested == 5000_B);
     CHECK(rows[0].charged == 8192_B);

@@ -2,16 +2,23 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "neuronbook/base/describe.hpp"
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
 #include "support/log_lines.hpp"
+#include "threaded/together.hpp"
 
 using namespace neuronbook;
 using namespace neuronbook::literals;
@@ -37,6 +44,17 @@ Result<Block> take(Book& book, PhysicalCore where, std::uint64_t bytes, Usage us
     return (**book.allocator(where)).allocate({.size = Bytes{bytes}, .usage = usage});
 }
 
+/// Takes so many bytes, in about so many pieces.
+void take_all(Book& book, PhysicalCore where, std::uint64_t bytes, std::uint64_t pieces,
+              Usage usage, std::vector<Block>& held) {
+    const std::uint64_t most = (bytes / pieces + 4095) / 4096 * 4096;
+    for (std::uint64_t rest = bytes; rest != 0; rest -= std::min(rest, most)) {
+        auto block = take(book, where, std::min(rest, most), usage);
+        REQUIRE(block);
+        held.push_back(*std::move(block));
+    }
+}
+
 /// Fills an HBM but for holes of `hole` bytes between neighbours of `hole` bytes.
 std::vector<Block> comb(Book& book, PhysicalCore where, std::uint64_t hole) {
     std::vector<Block> teeth;
@@ -49,6 +67,33 @@ std::vector<Block> comb(Book& book, PhysicalCore where, std::uint64_t hole) {
     return teeth;
 }
 
+/// Keeps lines in the order they come; where a report starts, it lets other threads go first.
+struct SlowSink {
+    SlowSink() {
+        Log::set_level(LogLevel::Error);
+        Log::set_sink(
+            [](void* self, LogLevel, std::string_view line) {
+                auto& sink = *static_cast<SlowSink*>(self);
+                {
+                    const std::lock_guard lock(sink.mutex);
+                    sink.lines.emplace_back(line);
+                }
+                if (starts(line)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+            },
+            this);
+    }
+    SlowSink(const SlowSink&) = delete;
+    SlowSink& operator=(const SlowSink&) = delete;
+    ~SlowSink() {
+        Log::set_sink(nullptr);
+        Log::set_level(LogLevel::Error);
+    }
+    static bool starts(std::string_view line) { return line.starts_with("Failed to"); }
+
+    std::mutex mutex; ///< its own: the log's is what is tested
+    std::vector<std::string> lines;
+};
+
 } // namespace
 
 TEST_CASE("A01: a full core's failed DMA ring is told with size, usage and what the core holds",
@@ -59,12 +104,7 @@ TEST_CASE("A01: a full core's failed DMA ring is told with size, usage and what 
     // 8.216 GB, 6.518 GB, 518.002 MB and 512 MB, and runtime memory for the rest.
     std::vector<Block> held;
     const auto hold = [&](std::uint64_t bytes, std::uint64_t pieces, Usage usage) {
-        const std::uint64_t most = (bytes / pieces + 4095) / 4096 * 4096;
-        for (std::uint64_t rest = bytes; rest != 0; rest -= std::min(rest, most)) {
-            auto block = take(*book, at, std::min(rest, most), usage);
-            REQUIRE(block);
-            held.push_back(*std::move(block));
-        }
+        take_all(*book, at, bytes, pieces, usage, held);
     };
     hold(536870912, 1, Usage::Scratchpad);
     hold(543164465, 1, Usage::Cc);
@@ -102,32 +142,51 @@ TEST_CASE("A01: a full core's failed DMA ring is told with size, usage and what 
     CHECK(after.by_core == before.by_core);
     CHECK(after.on_channel == before.on_channel);
     CHECK(after.on_host == before.on_host);
+    CHECK(after.core_peak == before.core_peak);
+    CHECK(after.channel_peak == before.channel_peak);
+    CHECK(after.lost_on_channel == before.lost_on_channel);
 }
 
 TEST_CASE("A02: two devices that fail at once give two whole reports, line by line",
           "[runtime][A02]") {
     SimMachine machine("inf2.24xlarge", "2.26.5");
     auto book = up(machine);
-    test::LogLines log(LogLevel::Error);
-    std::vector<std::thread> threads;
-    for (const std::uint32_t device : {0u, 3u})
-        threads.emplace_back([&, device] {
-            CHECK_FALSE(take(*book, core(device, 0), 0x3'FFFF'0000, Usage::DmaRing));
-        });
-    for (auto& thread : threads) thread.join();
-    std::vector<std::string> lines;
-    for (const auto& [level, line] : log.lines) lines.push_back(line);
-    const auto starts = [](const std::string& line) { return line.rfind("Failed to", 0) == 0; };
-    REQUIRE(std::count_if(lines.begin(), lines.end(), starts) == 2);
-    const auto second = std::find_if(lines.begin() + 1, lines.end(), starts);
-    CHECK(std::distance(lines.begin(), second) * 2 == static_cast<std::ptrdiff_t>(lines.size()));
-    for (auto part = lines.begin(); part != lines.end();
-         part = part == lines.begin() ? second : lines.end()) {
-        const auto end = part == lines.begin() ? second : lines.end();
-        const std::string own = has(*part, "ND 0") ? "ND 0" : "ND 3";
-        const std::string other = own == "ND 0" ? "ND 3" : "ND 0";
-        CHECK(has(*part, own + ":NC 0"));
-        for (auto line = part; line != end; ++line) CHECK_FALSE(has(*line, other));
+    // Weights of 13.170 GB and rings: 15.972 GB on each of the two cores.
+    std::vector<Block> held;
+    for (const std::uint32_t device : {0u, 3u}) {
+        take_all(*book, core(device, 0), 14141181952, 64, Usage::Weight, held);
+        take_all(*book, core(device, 0), 3008622592, 256, Usage::DmaRing, held);
+    }
+    SlowSink log;
+    std::atomic<int> wrong{0};
+    test::together(2, [&](int thread) {
+        for (int i = 0; i < 10; ++i) {
+            const auto refused =
+                take(*book, core(thread == 0 ? 0 : 3, 0), 45429555, Usage::DmaRing);
+            if (refused || refused.error().status != Status::Resource) ++wrong;
+        }
+    });
+    CHECK(wrong == 0);
+    const auto& lines = log.lines;
+    REQUIRE(std::count_if(lines.begin(), lines.end(), SlowSink::starts) == 20);
+    REQUIRE(SlowSink::starts(lines.front()));
+    REQUIRE(lines.size() % 20 == 0);
+    const std::size_t length = lines.size() / 20;
+    for (std::size_t first = 0; first < lines.size(); first += length) {
+        const bool zero = has(lines[first], "ND 0");
+        const std::string own = zero ? "ND 0" : "ND 3";
+        std::string report;
+        for (std::size_t i = first; i < first + length; ++i) report += lines[i] + "\n";
+        INFO(report);
+        CHECK(has(lines[first], "Failed to allocate 43.325MB (alignment: none, usage: "
+                                "dma_rings_runtime) on " +
+                                    own + ":NC 0"));
+        for (const char* part : {"NC 0 holds", "total: 15.972GB", "model constants: 13.170GB",
+                                 "dma rings runtime: 2.802GB", "Cause: size"})
+            CHECK(has(report, part));
+        CHECK(has(report, own + " HBM 0"));
+        CHECK_FALSE(has(report, zero ? "ND 3" : "ND 0"));
+        CHECK(has(lines[first + length - 1], "Smallest change that would have fitted"));
     }
 }
 
