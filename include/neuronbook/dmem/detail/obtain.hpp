@@ -81,22 +81,27 @@ struct Obtain {
     ChunkRequest tried{};
 
 private:
-    /// Undoes what an allocation took, unless it is kept.
+    // What an allocation took is given back, newest first, unless it is kept.
+    struct Reserved {
+        DriverOwner<D, L>& owner;
+        Bytes bytes{};
+
+        explicit Reserved(DriverOwner<D, L>& o) noexcept : owner(o) {}
+        Reserved(const Reserved&) = delete;
+        Reserved& operator=(const Reserved&) = delete;
+        ~Reserved() {
+            if (bytes != Bytes{}) owner.ledger().unreserve(owner.account(), bytes);
+        }
+    };
     struct Taken {
         DriverOwner<D, L>& owner;
-        Bytes reserved{};
-        const Arrival* arrival = nullptr;
+        const Arrival* arrival;
 
-        explicit Taken(DriverOwner<D, L>& o) noexcept : owner(o) {}
+        Taken(DriverOwner<D, L>& o, const Arrival& a) noexcept : owner(o), arrival(&a) {}
         Taken(const Taken&) = delete;
         Taken& operator=(const Taken&) = delete;
         ~Taken() {
             if (arrival != nullptr) (void)owner.give_back(*arrival);
-            if (reserved != Bytes{}) owner.ledger().unreserve(owner.account(), reserved);
-        }
-        void keep() noexcept {
-            arrival = nullptr;
-            reserved = Bytes{};
         }
     };
 
@@ -140,30 +145,31 @@ private:
         const ChunkRequest& ask = tried;
         const bool on_host = ask.location == MemoryLocation::Host;
         auto& ledger = owner.ledger();
-        Taken taken{owner};
+        Reserved reserved(owner);
         if (static_cast<const D&>(driver).usable()) { // else the driver says why not
             ledger.prepare(on_host ? kMaxHbm : ask.hbm);
             if (!on_host && ledger.limited(owner.account())) {
                 const Bytes charged = whole_pages(ask.size).value_or(ask.size);
                 if (auto room = ledger.reserve(owner.account(), charged); !room)
                     return failed(room.error(), request);
-                taken.reserved = charged;
+                reserved.bytes = charged;
             }
         }
         const auto made = driver.allocate(owner.device, ask);
         if (!made) return failed(made.error(), request);
         const Arrival arrival{*made, request, ask, ledger.clock().now()};
-        taken.arrival = &arrival;
+        Taken taken(owner, arrival);
         if (!arrival.believable()) return failed(disbelief(*made), request);
         if (ledger.options().zero)
             if (auto zeroed = zero(*made); !zeroed) return failed(zeroed.error(), request);
         if (replaced != nullptr)
             if (auto moved = move_bytes(arrival); !moved) return failed(moved.error(), request);
         const auto record = replaced == nullptr
-                                ? owner.admit(arrival, taken.reserved)
-                                : owner.exchange(*replaced, arrival, taken.reserved);
+                                ? owner.admit(arrival, reserved.bytes)
+                                : owner.exchange(*replaced, arrival, reserved.bytes);
         if (!record) return failed(record.error(), request);
-        taken.keep();
+        taken.arrival = nullptr;
+        reserved.bytes = Bytes{};
         return *record;
     }
 
