@@ -129,6 +129,7 @@ TEST_CASE("freeing by hand answers, and empties the handle", "[dmem][block]") {
 }
 
 TEST_CASE("A20: what another allocator made is refused, and nothing moves", "[dmem][block][A20]") {
+    test::LogLines log;
     OneCore memory;
     auto theirs = *memory.model.allocate({.size = 1_B, .usage = Usage::Weight});
     const auto before = memory.ledger.snapshot();
@@ -145,6 +146,8 @@ TEST_CASE("A20: what another allocator made is refused, and nothing moves", "[dm
     CHECK(memory.balanced());
     CHECK_FALSE(memory.global.owns(theirs));
     CHECK(memory.model.owns(theirs));
+    CHECK_FALSE(memory.global.free(std::move(theirs)));
+    CHECK(log.lines.size() == 1); // logged once
     CHECK(memory.model.free(std::move(theirs)));
 }
 

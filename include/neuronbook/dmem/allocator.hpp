@@ -124,9 +124,8 @@ public:
     /// Effects: drops the handle; on the last one frees the block. Afterwards `block` is empty,
     /// unless the block is another allocator's: then nothing happens to it.
     /// Errors: INVALID_HANDLE with UnknownHandle for an empty handle and Unmatched for another
-    /// allocator's; UNINITIALIZED when the driver may not be spoken to; the driver's own, and then
-    /// the bytes count as lost().
-    /// libnrt: dmem_free
+    /// allocator's, the first of which is logged; UNINITIALIZED when the driver may not be spoken
+    /// to; the driver's own, and then the bytes count as lost(). libnrt: dmem_free
     Result<void> free(Block&& block) {
         if (auto mine = this->check(block, Operation::Free); !mine) return mine;
         return block.reset();

@@ -6,6 +6,7 @@
 // Layer: dmem.   libnrt: dmem_buf_copyin, dmem_buf_copyout, dmem_get_va. Source: tables.md 15, 16
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/base/ids.hpp"
+#include "neuronbook/base/log.hpp"
 #include "neuronbook/base/result.hpp"
 #include "neuronbook/base/units.hpp"
 #include "neuronbook/dmem/block.hpp"
@@ -205,7 +207,7 @@ protected:
                 .text = std::string_view("allocator")};
     }
 
-    /// Whether a handle is this allocator's.
+    /// Whether a handle is this allocator's. The first that is not and was to be freed is logged.
     [[nodiscard]] Result<void> check(const Block& block, Operation operation) const {
         const auto& self = static_cast<const Self&>(*this);
         if (self.owns(block)) return {};
@@ -216,6 +218,7 @@ protected:
         error.operation = operation;
         error.asked = block.charged().count();
         error.text = Self::tier();
+        if (operation == Operation::Free) tell_once(empty);
         return fail(error);
     }
 
@@ -262,6 +265,14 @@ private:
         return fail(error);
     }
 
+    void tell_once(bool empty) const noexcept {
+        if (told_of_unmatched_.exchange(true, std::memory_order_relaxed)) return;
+        Log::write(LogLevel::Warn, "device %u core %u: free() got %s; more of these are not logged",
+                   host_.value(), core_.core.value(),
+                   empty ? "an empty handle" : "another allocator's block");
+    }
+
+    mutable std::atomic<bool> told_of_unmatched_{false};
     std::shared_ptr<Copies> copies_;
     bool own_copies_ = false; ///< nobody else uses them
 };
