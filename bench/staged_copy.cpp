@@ -98,8 +98,10 @@ BENCHMARK(by<OneBufferPlan, Way::In>)->Name("one_buffer/in")->UseRealTime();
 BENCHMARK(by<OneBufferPlan, Way::Out>)->Name("one_buffer/out")->UseRealTime();
 BENCHMARK(by<StagedPlan, Way::In>)->Name("staged/in")->UseRealTime();
 BENCHMARK(by<StagedPlan, Way::Out>)->Name("staged/out")->UseRealTime();
-BENCHMARK(by<StagedPlan, Way::In, Engine::OnAThread>)->Name("aside/in")->UseRealTime();
-BENCHMARK(by<StagedPlan, Way::Out, Engine::OnAThread>)->Name("aside/out")->UseRealTime();
+BENCHMARK(by<PipelinedPlan, Way::In, Engine::OnAThread>)->Name("aside/in")->UseRealTime();
+BENCHMARK(by<PipelinedPlan, Way::Out, Engine::OnAThread>)->Name("aside/out")->UseRealTime();
+BENCHMARK(by<StagedPlan, Way::In, Engine::OnAThread>)->Name("staged_aside/in")->UseRealTime();
+BENCHMARK(by<StagedPlan, Way::Out, Engine::OnAThread>)->Name("staged_aside/out")->UseRealTime();
 
 } // namespace
 

@@ -57,6 +57,7 @@ TEST_CASE("bytes come back the same by every plan at every boundary", "[dmem][co
     round_trips<PlanByDriver>(driver, kSizes);
     round_trips<StagedPlan>(driver, kSizes);
     round_trips<OneBufferPlan>(driver, kSizes);
+    round_trips<PipelinedPlan>(driver, kSizes);
     round_trips<SynchronousPlan>(driver, kSizes);
     constexpr std::uint64_t large[] = {(64u << 20) + 3};
     round_trips<StagedPlan>(driver, large);

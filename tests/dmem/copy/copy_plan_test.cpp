@@ -74,11 +74,16 @@ TEST_CASE("whatever the room, chunks fit and cover the total", "[dmem][copy_plan
             INFO("total " << row.total << ", room " << room.count());
             CHECK(fits(StagedPlan{}, row.total, room));
             CHECK(fits(OneBufferPlan{}, row.total, room));
+            CHECK(fits(PipelinedPlan{}, row.total, room));
         }
     static_assert(StagedPlan{}.schedule(64_MiB, 256_KiB, DriverCopies::Aside) ==
                   CopySchedule{CopyMode::DoubleBuffered, 128_KiB, 512});
     static_assert(OneBufferPlan{}.schedule(64_MiB, 2_MiB, DriverCopies::Aside) ==
                   CopySchedule{CopyMode::OneBuffer, 256_KiB, 256});
+    static_assert(PipelinedPlan{}.schedule(64_MiB, 2_MiB, DriverCopies::Aside) ==
+                  CopySchedule{CopyMode::DoubleBuffered, 256_KiB, 256});
+    static_assert(PipelinedPlan{}.schedule(64_MiB, 256_KiB, DriverCopies::Aside) ==
+                  CopySchedule{CopyMode::DoubleBuffered, 128_KiB, 512});
 }
 
 TEST_CASE("the driver decides between staging and its own copy", "[dmem][copy_plan]") {
