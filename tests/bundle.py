@@ -7,7 +7,7 @@ usage: bundle.py -I DIR... --output FILE... -- TEST...
 
 Each test stands in a namespace of its own, so that two may have helpers of one name; what it
 includes comes first, outside, and is skipped inside (every header here is guarded). A test that says
-what only the outermost namespace may say (an explicit instantiation, an operator new) stands there.
+what only the outermost namespace may say (an explicit instantiation) stands there.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import re
 from pathlib import Path
 
 INCLUDE = re.compile(r'^#\s*include\s+(["<])([^">]+)[">]', re.MULTILINE)
-OUTERMOST = re.compile(r"^(template (class|struct)|void\*? operator (new|delete))\b", re.MULTILINE)
+OUTERMOST = re.compile(r"^template (class|struct)\b", re.MULTILINE)
 
 
 def included(test, folders):

@@ -4,53 +4,24 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include "neuronbook/dmem/allocator.hpp"
 #include "neuronbook/dmem/weak_list.hpp"
 #include "support/catch.hpp"
+#include "support/heap.hpp"
 
 namespace {
 
 thread_local int locks = 0;     ///< of a ledger, held by this thread
 std::atomic<int> under_lock{0}; ///< calls that must not be made there
-std::atomic<std::uint64_t> allocations{0};
-
 void note() {
     if (locks != 0) ++under_lock;
 }
 
-void* take(std::size_t size, std::size_t align) {
-    note();
-    ++allocations;
-    if (void* bytes = std::aligned_alloc(align, (size + align - 1) / align * align)) return bytes;
-    throw std::bad_alloc();
-}
-void give(void* bytes) noexcept {
-    if (bytes != nullptr) note();
-    std::free(bytes);
-}
-
-} // namespace
-
-void* operator new(std::size_t size) { return take(size, 16); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    return operator new(size); // who asks so cannot be told; such tests do not run out
-}
-void* operator new(std::size_t size, std::align_val_t align) {
-    return take(size, static_cast<std::size_t>(align));
-}
-void operator delete(void* bytes) noexcept { give(bytes); }
-void operator delete(void* bytes, const std::nothrow_t&) noexcept { operator delete(bytes); }
-void operator delete(void* bytes, std::size_t) noexcept { give(bytes); }
-void operator delete(void* bytes, std::align_val_t) noexcept { give(bytes); }
-void operator delete(void* bytes, std::size_t, std::align_val_t) noexcept { give(bytes); }
-
-namespace {
+const bool watched = (neuronbook::test::heap.watch = note, true);
 
 using namespace neuronbook;
 using namespace neuronbook::literals;
@@ -171,7 +142,7 @@ TEST_CASE("in a steady state an allocation takes nothing of the host's memory", 
                 *allocator.allocate({.size = 5000_B, .usage = Usage::Tensor, .hint = "layer.12"});
     };
     churn(100);
-    const auto before = allocations.load();
+    const auto before = test::heap.allocations.load();
     churn(10'000);
-    CHECK(allocations.load() == before);
+    CHECK(test::heap.allocations.load() == before);
 }

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <new>
 #include <random>
 #include <string>
@@ -14,67 +13,7 @@
 
 #include "neuronbook/model/descriptor_cache.hpp"
 #include "support/catch.hpp"
-
-namespace {
-
-std::uint64_t allocations = 0;
-std::uint64_t held = 0;  ///< bytes
-std::uint64_t until = 0; ///< the n-th allocation from now fails; 0 for none
-
-struct alignas(16) Head {
-    std::size_t size;
-    std::size_t offset;
-};
-
-void* take(std::size_t size, std::size_t align) {
-    ++allocations;
-    if (until != 0 && --until == 0) throw std::bad_alloc();
-    const std::size_t offset = align < sizeof(Head) ? sizeof(Head) : align;
-    auto* raw = static_cast<std::byte*>(
-        std::aligned_alloc(offset, (size + 2 * offset - 1) / offset * offset));
-    if (raw == nullptr) throw std::bad_alloc();
-    held += size;
-    new (raw + offset - sizeof(Head)) Head{size, offset};
-    return raw + offset;
-}
-void give(void* bytes) noexcept {
-    if (bytes == nullptr) return;
-    const auto* head = reinterpret_cast<Head*>(static_cast<std::byte*>(bytes) - sizeof(Head));
-    held -= head->size;
-    std::free(static_cast<std::byte*>(bytes) - head->offset);
-}
-
-} // namespace
-
-// Every form: a sanitizer has those that are missing here, and its own do not go with these.
-void* operator new(std::size_t size) { return take(size, 16); }
-void* operator new[](std::size_t size) { return take(size, 16); }
-void* operator new(std::size_t size, std::align_val_t align) {
-    return take(size, static_cast<std::size_t>(align));
-}
-void* operator new[](std::size_t size, std::align_val_t align) {
-    return take(size, static_cast<std::size_t>(align));
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    try {
-        return take(size, 16);
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
-}
-void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept {
-    return operator new(size, tag);
-}
-void operator delete(void* bytes) noexcept { give(bytes); }
-void operator delete[](void* bytes) noexcept { give(bytes); }
-void operator delete(void* bytes, std::size_t) noexcept { give(bytes); }
-void operator delete[](void* bytes, std::size_t) noexcept { give(bytes); }
-void operator delete(void* bytes, std::align_val_t) noexcept { give(bytes); }
-void operator delete[](void* bytes, std::align_val_t) noexcept { give(bytes); }
-void operator delete(void* bytes, std::size_t, std::align_val_t) noexcept { give(bytes); }
-void operator delete[](void* bytes, std::size_t, std::align_val_t) noexcept { give(bytes); }
-void operator delete(void* bytes, const std::nothrow_t&) noexcept { give(bytes); }
-void operator delete[](void* bytes, const std::nothrow_t&) noexcept { give(bytes); }
+#include "support/heap.hpp"
 
 namespace {
 
@@ -98,14 +37,14 @@ std::array<FunctionId, kFunctions> functions(DescriptorCache& cache) {
 } // namespace
 
 TEST_CASE("an empty cache takes no memory", "[model][descriptors]") {
-    const auto before = allocations;
+    const auto before = test::heap.allocations.load();
     {
         DescriptorCache cache;
         DescriptorCache other(std::move(cache));
         cache = std::move(other);
         CHECK(cache.find_table("ring") == nullptr);
     }
-    CHECK(allocations == before);
+    CHECK(test::heap.allocations == before);
 }
 
 TEST_CASE("finding and adding to what is there takes no memory", "[model][descriptors]") {
@@ -119,7 +58,7 @@ TEST_CASE("finding and adding to what is there takes no memory", "[model][descri
     const auto one = counts(1);
     const auto large = counts(4'000'000'000);
 
-    const auto before = allocations;
+    const auto before = test::heap.allocations.load();
     bool good = true;
     for (const auto id : ids)
         for (const auto block : blocks) {
@@ -134,7 +73,7 @@ TEST_CASE("finding and adding to what is there takes no memory", "[model][descri
     good = good && cache.find_table("ring") == &table && *cache.intern(name) == ids[3];
     std::size_t seen = 0;
     table.for_each([&](const DescriptorTable::Entry&) { ++seen; });
-    CHECK(allocations == before);
+    CHECK(test::heap.allocations == before);
     CHECK(good);
     CHECK(seen == 7 * kFunctions);
 }
@@ -146,7 +85,7 @@ TEST_CASE("an entry takes at most a quarter more than its counters", "[model][de
     };
     const auto n = GENERATE(70'000u, 100'000u, 132'000u);
     const int form = GENERATE(0, 1, 2);
-    const auto before = held;
+    const auto before = test::heap.held.load();
     std::uint64_t taken = 0;
     std::size_t size = 0;
     {
@@ -156,9 +95,9 @@ TEST_CASE("an entry takes at most a quarter more than its counters", "[model][de
         for (std::uint32_t i = 0; i < n; ++i)
             (void)table.add(ids[i % kFunctions], DescriptorBlock{block_of(form, i, n)}, counts(i));
         size = table.size();
-        taken = held - before;
+        taken = test::heap.held - before;
     }
-    const auto left = held - before;
+    const auto left = test::heap.held - before;
     INFO("form " << form << ", bytes each " << static_cast<double>(taken) / n);
     CHECK(size == n);
     CHECK(taken <= std::uint64_t{n} * 240);
@@ -175,9 +114,9 @@ TEST_CASE("what blocks out of order took is given back when they are all there",
     DescriptorCache cache;
     auto& table = **cache.add_table("ring", kEntries);
     const auto main = *cache.intern("main");
-    const auto before = held;
+    const auto before = test::heap.held.load();
     for (const auto block : blocks) (void)table.add(main, DescriptorBlock{block}, counts(block));
-    const auto taken = held - before;
+    const auto taken = test::heap.held - before;
     // Counters and key, 4 bytes for each of 131 072 blocks, a page that is not full.
     CHECK(taken <= kEntries * 200 + 131'072 * 4 + 256 * 200 + 8 * 512);
 }
@@ -195,13 +134,13 @@ struct Interrupted {
     bool failed = false;
 
     explicit Interrupted(std::uint64_t nth) {
-        until = nth;
+        test::heap.fail_nth(nth);
         try {
             fill();
         } catch (const std::bad_alloc&) {
             failed = true;
         }
-        until = 0;
+        test::heap.fail_nth(0);
     }
     static std::string table_name(std::uint32_t i) { return std::string(100 + 156 * i, 'a'); }
     static std::string function(std::uint32_t i) { return "function " + std::to_string(i / 24); }
@@ -239,7 +178,7 @@ TEST_CASE("when the host has no memory, nothing has changed and all is given bac
           "[model][descriptors]") {
     std::uint64_t failures = 0;
     for (bool failed = true; failed;) {
-        const auto before = held;
+        const auto before = test::heap.held.load();
         bool whole = false;
         bool whole_again = false;
         {
@@ -249,7 +188,7 @@ TEST_CASE("when the host has no memory, nothing has changed and all is given bac
             made.fill(); // what failed works when there is memory again
             whole_again = made.whole() && made.added == kAdded;
         }
-        const auto left = held - before;
+        const auto left = test::heap.held - before;
         INFO("allocation " << failures + 1);
         CHECK(whole);
         CHECK(whole_again);

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <random>
 #include <utility>
 #include <vector>
@@ -15,45 +14,17 @@
 #include "neuronbook/dmem/pool.hpp"
 #include "neuronbook/dmem/weak_list.hpp"
 #include "support/catch.hpp"
+#include "support/heap.hpp"
 
 namespace {
 
 thread_local int locks = 0;     ///< of a pool, held by this thread
 std::atomic<int> under_lock{0}; ///< calls that must not be made there
-std::atomic<std::uint64_t> allocations{0};
-std::atomic<std::uint64_t> fails_at{0}; ///< the allocation that finds no memory
-
 void note() {
     if (locks != 0) ++under_lock;
 }
 
-void* take(std::size_t size, std::size_t align) {
-    note();
-    if (++allocations == fails_at) throw std::bad_alloc();
-    if (void* bytes = std::aligned_alloc(align, (size + align - 1) / align * align)) return bytes;
-    throw std::bad_alloc();
-}
-void give(void* bytes) noexcept {
-    if (bytes != nullptr) note();
-    std::free(bytes);
-}
-
-} // namespace
-
-void* operator new(std::size_t size) { return take(size, 16); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    return operator new(size); // who asks so cannot be told; such tests do not run out
-}
-void* operator new(std::size_t size, std::align_val_t align) {
-    return take(size, static_cast<std::size_t>(align));
-}
-void operator delete(void* bytes) noexcept { give(bytes); }
-void operator delete(void* bytes, const std::nothrow_t&) noexcept { operator delete(bytes); }
-void operator delete(void* bytes, std::size_t) noexcept { give(bytes); }
-void operator delete(void* bytes, std::align_val_t) noexcept { give(bytes); }
-void operator delete(void* bytes, std::size_t, std::align_val_t) noexcept { give(bytes); }
-
-namespace {
+const bool watched = (neuronbook::test::heap.watch = note, true);
 
 using namespace neuronbook;
 using namespace neuronbook::literals;
@@ -130,9 +101,9 @@ TEST_CASE("a pool that has held as many blocks before takes no host memory",
         }
     };
     churn(20'000);
-    const auto before = allocations.load();
+    const auto before = test::heap.allocations.load();
     churn(20'000);
-    CHECK(allocations - before <= 8); // a new most of fragments, now and then
+    CHECK(test::heap.allocations - before <= 8); // a new most of fragments, now and then
     CHECK(driver.next <= std::uint64_t{3} << 30);
     blocks.clear();
 }
@@ -174,7 +145,7 @@ TEST_CASE("wherever host memory runs out, no chunk and no block is lost", "[dmem
                      ledger);
         std::vector<Block> blocks;
         blocks.reserve(200);
-        fails_at = allocations + nth;
+        test::heap.fail_nth(nth);
         std::uint64_t made = 0, waiting = 0;
         try {
             for (int i = 0; i < 100; ++i) {
@@ -185,7 +156,7 @@ TEST_CASE("wherever host memory runs out, no chunk and no block is lost", "[dmem
         } catch (const std::bad_alloc&) {
             ++met;
         }
-        fails_at = 0;
+        test::heap.fail_nth(0);
         const auto now = pool.statistics();
         CHECK(now.blocks == made - waiting);
         CHECK(now.waiting_blocks == waiting);
