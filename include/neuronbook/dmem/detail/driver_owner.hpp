@@ -125,13 +125,7 @@ public:
         bool live = false;
         {
             const auto lock = ledger_->lock(account_.core, record.facts.channel());
-            live = record.state == BlockState::Live;
-            stale = stale_entries(record);
-            if (live) {
-                entry.next = std::exchange(record.weak, &entry);
-                const std::lock_guard listed(entry.list->mutex);
-                entry.list->entries.push_back(entry);
-            }
+            live = enter_list(record, entry, stale);
         }
         delete_chain(stale);
         return live;

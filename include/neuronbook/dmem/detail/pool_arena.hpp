@@ -180,13 +180,7 @@ public:
         bool live = false;
         {
             const std::lock_guard lock(mutex_);
-            live = record.state == BlockState::Live;
-            stale = stale_entries(record);
-            if (live) {
-                entry.next = std::exchange(record.weak, &entry);
-                const std::lock_guard listed(entry.list->mutex);
-                entry.list->entries.push_back(entry);
-            }
+            live = enter_list(record, entry, stale);
         }
         delete_chain(stale);
         return live;

@@ -67,6 +67,18 @@ inline void leave_list(WeakEntry& entry) noexcept {
     return stale;
 }
 
+/// Effects: an entry joins the chain of a live record, and its list. Returns: whether the record is
+/// live; `stale` are entries to delete once no lock is held. Requires: the owner's lock.
+[[nodiscard]] inline bool enter_list(BlockRecord& record, WeakEntry& entry,
+                                     WeakEntry*& stale) noexcept {
+    stale = stale_entries(record);
+    if (record.state != BlockState::Live) return false;
+    entry.next = std::exchange(record.weak, &entry);
+    const std::lock_guard listed(entry.list->mutex);
+    entry.list->entries.push_back(entry);
+    return true;
+}
+
 inline void delete_chain(WeakEntry* first) noexcept {
     while (first != nullptr) delete std::exchange(first, first->next);
 }
