@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -61,6 +62,18 @@ struct SlowBarrier : SharedCount {
     static inline std::atomic<bool> slow{false}, inside{false};
 };
 static_assert(CountPolicy<SlowBarrier>);
+
+/// Counts down first and looks for who waits afterwards, as ThreadCounts does; what happens in
+/// between is up to the test.
+struct LateRinger : SharedCount {
+    static void drop(detail::CountCell& cell, bool) noexcept {
+        cell.word.fetch_sub(1);
+        if (between) std::exchange(between, nullptr)();
+        if ((cell.word.load() & detail::CountCell::kLeaving) != 0) cell.bell.ring();
+    }
+    static inline std::function<void()> between;
+};
+static_assert(CountPolicy<LateRinger>);
 
 template <class Counts>
 using Database = ModelDatabase<SmallModel, Counts>;
@@ -148,6 +161,28 @@ TEMPLATE_TEST_CASE("of several who wait for one model, one gets it and all retur
     for (auto& waiter : waiters) waiter.join();
     CHECK(got == 1);
     CHECK(unknown == 3);
+}
+
+TEST_CASE("who sleeps for a model wakes when another takes it between the last count and its ring",
+          "[model][counting]") {
+    Database<LateRinger> models(kCore);
+    const auto handle = *models.add(model());
+    auto held = *models.acquire(handle);
+    std::atomic<bool> told{false};
+    const auto start = Deadline::now();
+    std::thread sleeper([&] {
+        const auto out = models.remove(handle, kLong);
+        told = !out && out.error().detail == Detail::UnknownModel;
+    });
+    while (models.leaving().empty()) std::this_thread::yield();
+    ::usleep(20'000); // asleep by then
+    bool got = false;
+    LateRinger::between = [&] { got = models.drain(handle, kAtOnce).has_value(); };
+    held.release();
+    sleeper.join();
+    CHECK(got);
+    CHECK(told);
+    CHECK(Deadline::now().count - start.count < kLong.count / 2);
 }
 
 TEST_CASE("who waits for a model while its removal is at the barrier waits for that, too",

@@ -190,6 +190,9 @@ private:
             return look;
         }
         look.gone = take_out(*model);
+        // Whoever gave back the last reference may not have rung yet, and then finds a cell that is
+        // nobody's.
+        if (sleeping_ != 0) look.cell->bell.ring();
         return look;
     }
     Owned take_out(T& model) noexcept {
@@ -203,7 +206,6 @@ private:
         const std::lock_guard lock(mutex_);
         --sleeping_;
     }
-    /// Others who wait for the same model were woken by its last reference, as this thread was.
     Owned retire(CountCell& cell, Owned model) noexcept {
         cell.retire();
         process_.cells().give_back(cell);
