@@ -117,6 +117,7 @@ enum class Detail : std::uint8_t {
     CounterOverflow,
     OverBudget,
     PoolFull,
+    TooManyChunks,
     StillShared,
     NotPageAligned,
     NotMapped,

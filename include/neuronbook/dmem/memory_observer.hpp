@@ -14,7 +14,8 @@
 namespace neuronbook {
 inline namespace v0 {
 
-/// An observer. Called by the thread that allocates or frees, with no lock of the library held, so
+/// An observer. Called by the thread that allocates or frees, with no lock of the library held but
+/// the turn to grow a pool, where the block is a chunk of one (it must not use that pool then), so
 /// calls of several threads overlap and may come in another order than the events' numbers tell.
 /// - `allocated(event)`: a block is there and booked.
 /// - `freed(event)`: a block is out of the books; the driver has not been called yet.

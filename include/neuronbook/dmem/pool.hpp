@@ -60,7 +60,8 @@ struct FoundBlock {
 ///
 /// Thread safety: as Allocator, if Traits::Mutex locks. With NoLock, one thread uses the pool and
 /// all its handles. A thread that grows the pool holds up others that have to grow it, and nobody
-/// else; the user's functions are called without any lock.
+/// else. Observers of its chunks, and its growth policy, are called by that thread in its turn, so
+/// they must not use the pool; the functions of MemoryOptions are called without any lock.
 ///
 /// Differs: the original has no such pool; a driver call for each block.
 template <AllocTag Tag, class D = DefaultDriver, class Traits = PoolTraits<>>
@@ -116,13 +117,14 @@ public:
         this->abandon_copies();
     }
 
-    /// Effects: one block with one handle, in a chunk that is there, or in a new one. Takes no host
-    /// memory but where the pool has never held as many blocks.
-    /// Errors: as Allocator::allocate(); RESOURCE (or FAIL_HOST_MEM_ALLOC) with PoolFull where
-    /// PoolOptions::maximum forbids another chunk: bytes reserved (value), that maximum (limit),
-    /// bytes free and in the largest of `free_blocks`, bytes waiting (others). Before any refusal,
-    /// chunks without a block go back to the driver, once, and it is asked once more, for no more
-    /// than is needed; then MemoryOptions::on_out_of_memory may ask for all of it again.
+    /// Effects: one block with one handle, in a chunk that is there, or in a new one. Takes host
+    /// memory only where the pool has never had as many blocks, or free ranges between them.
+    /// Errors: as Allocator::allocate(); RESOURCE (or FAIL_HOST_MEM_ALLOC) with TooManyChunks for
+    /// the 65 537th chunk of an HBM, or with PoolFull where PoolOptions::maximum forbids another
+    /// chunk: bytes reserved (value), that maximum (limit), bytes free and in the largest of
+    /// `free_blocks`, bytes waiting (others). Before any refusal, chunks without a block go back to
+    /// the driver, once, and it is asked once more, for no more than is needed; then
+    /// MemoryOptions::on_out_of_memory may ask for all of it again.
     [[nodiscard]] Result<Block> allocate(const AllocationRequest& request) {
         if (!chunks_.is_open()) return fail(this->closed(Operation::Allocate));
         ChunkRequest ask;
@@ -160,7 +162,9 @@ public:
     /// with more than one handle (value); then `block` is as before.
     Result<void> free_after(Block&& block, const WorkQueue& queue, std::uint64_t point) {
         if (auto mine = this->check(block, Operation::Free); !mine) return mine;
-        if (queue.reached() >= point && block.handles() == 1) return block.reset();
+        // In a child of fork() the arena's lock may belong to a thread that is not here.
+        if (!process_.here() || (queue.reached() >= point && block.handles() == 1))
+            return block.reset();
         auto& record = static_cast<detail::PoolRecord&>(*detail::BlockAccess::record(block));
         if (!static_cast<Arena*>(record.owner)->free_after(record, queue, point))
             return fail(this->still_shared(block));

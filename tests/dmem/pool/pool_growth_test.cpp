@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a pool grows, what it gives back first, and what it says when it cannot grow.
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +24,42 @@
 using namespace neuronbook;
 using namespace neuronbook::literals;
 using test::OnePool;
+
+namespace {
+
+/// Chunks one after the other, without end and without memory.
+struct EndlessDriver {
+    Result<Chunk> allocate(HostDeviceId, const ChunkRequest& ask) {
+        ++calls;
+        if (slow) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        const std::uint64_t at = next.fetch_add(ask.size.count());
+        return Chunk{ChunkHandle{at + 1}, DeviceAddress{at}, ask.size, ask.location, ask.hbm};
+    }
+    Result<void> free(HostDeviceId, const Chunk&) { return {}; }
+    [[nodiscard]] bool usable() const noexcept { return true; }
+
+    std::atomic<std::uint64_t> next{4096};
+    std::atomic<int> calls{0};
+    bool slow = false;
+};
+
+struct EndlessPool {
+    using Memory = Pool<GlobalTag, EndlessDriver, PoolTraits<Ledger, std::mutex, FixedGrowth>>;
+
+    EndlessDriver driver;
+    std::shared_ptr<Ledger> ledger = std::make_shared<Ledger>(
+        HostDeviceId{3}, MemoryOptions{.events = 0, .report_out_of_memory = false}, 2);
+    Memory pool{driver,
+                HostDeviceId{3},
+                PhysicalCore{DeviceIndex{0}, CoreIndex{5}},
+                *geometry_of(Architecture::Cayman),
+                ledger,
+                {},
+                nullptr,
+                {Bytes{4096}}};
+};
+
+} // namespace
 
 TEST_CASE("A23: a pool out of memory gives back what it caches of that HBM, and asks once more",
           "[dmem][pool][A23]") {
@@ -248,4 +290,40 @@ TEST_CASE("a chunk that the driver refuses to take back is lost, and said so", "
     CHECK(memory.pool.lost().blocks == 1);
     CHECK(memory.pool.lost().charged == 256_KiB);
     CHECK(memory.pool.statistics().reserved == 0_B);
+}
+
+TEST_CASE("no two chunks are taken for one another, and one too many is refused with the number",
+          "[dmem][pool]") {
+    EndlessPool memory;
+    std::vector<Block> held(65536);
+    for (auto& block : held) block = *memory.pool.allocate({.size = 4096_B});
+    const auto refused = memory.pool.allocate({.size = 4096_B});
+    REQUIRE_FALSE(refused);
+    CHECK(static_cast<int>(refused.error().status) == 4);
+    CHECK(refused.error().detail == Detail::TooManyChunks);
+    CHECK(refused.error().limit == 65536);
+    CHECK(describe(refused.error()).find("65536") != std::string::npos);
+    CHECK(memory.driver.calls == 65536);
+    held[7].reset(); // its chunk may go, so another may come
+    CHECK(memory.pool.allocate({.size = 8192_B}));
+    CHECK(memory.pool.statistics().chunks == 65536);
+}
+
+TEST_CASE("two threads that are short of memory at once share the chunk that one brings",
+          "[dmem][pool]") {
+    EndlessPool memory;
+    memory.driver.slow = true;
+    std::atomic<int> ready{0};
+    std::array<Block, 2> got;
+    const auto take = [&](std::size_t i) {
+        ++ready;
+        while (ready != 2) std::this_thread::yield();
+        got[i] = *memory.pool.allocate({.size = 512_B});
+    };
+    std::thread other(take, 1);
+    take(0);
+    other.join();
+    CHECK(memory.driver.calls == 1);
+    CHECK(memory.pool.statistics().chunks == 1);
+    CHECK(got[0].address() != got[1].address());
 }

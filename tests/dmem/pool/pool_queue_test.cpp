@@ -3,6 +3,8 @@
 // Blocks that are freed behind a queue's fence.
 #include <cstdint>
 #include <optional>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -123,4 +125,29 @@ TEST_CASE("a pool that ends does not wait for queues, and says so", "[dmem][pool
     REQUIRE(log.lines.size() == 1);
     CHECK(log.lines[0].second == "a pool ends while 3072 bytes wait for a queue");
     queue.reach(1);
+}
+
+TEST_CASE("in a child of fork() a pool's blocks are refused, whoever held its lock",
+          "[dmem][pool]") {
+    OnePool memory;
+    auto kept = memory.make(512), freed = memory.make(512), later = memory.make(512);
+    WorkQueue queue;
+    WeakList index;
+    const pid_t child = ::fork();
+    if (child == 0) {
+        int wrong = 0;
+        wrong += index.append(kept) ? 1 : 0;
+        wrong += kept.reset().has_value();
+        const auto said = memory.pool.free(std::move(freed));
+        wrong += said || said.error().status != Status::Uninitialized;
+        const auto after = memory.pool.free_after(std::move(later), queue, 5);
+        wrong += after || after.error().status != Status::Uninitialized;
+        ::_exit(wrong);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK(memory.pool.outstanding().blocks == 3);
+    CHECK(memory.balanced());
 }

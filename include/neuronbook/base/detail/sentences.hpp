@@ -158,6 +158,8 @@ inline constexpr std::array<SentenceRow, static_cast<std::size_t>(Detail::Count_
      "{limit_bytes}, "
      "{free} of them are free, the largest block {largest}[ of {blocks}][, {others} wait for a "
      "queue]; give it more, or free blocks"},
+    {Detail::TooManyChunks,
+     "a pool tells {limit} chunks apart and has as many: let it grow by larger ones"},
     {Detail::StillShared, "the block has {value} handles, and only one that is alone can be moved"},
     {Detail::NotPageAligned,
      "{text|address} {value} is no multiple of {limit}, and a dma-buf begins "

@@ -44,6 +44,8 @@ namespace detail {
 /// that is neither live nor spare is an orphan: close() freed its block, its handles are left.
 template <class D, class L>
 class DriverOwner final : public BlockOwner {
+    using Records = RecordStore<BlockRecord>;
+    using More = std::unique_ptr<Records::Page>;
     using Observer = std::remove_cvref_t<decltype(std::declval<L&>().observer())>;
 
 public:
@@ -67,7 +69,7 @@ public:
         Result<void> booked;
         BlockRecord* record = place(arrival, reserved, told, booked, nullptr);
         while (booked && record == nullptr)
-            record = place(arrival, reserved, told, booked, RecordStore::make_page(*this));
+            record = place(arrival, reserved, told, booked, Records::make_page(*this));
         if (!booked) return fail(booked.error());
         if constexpr (kObserves<Observer>) ledger_->observer().allocated(told);
         return record;
@@ -81,11 +83,11 @@ public:
         Told come;
         Leaving leaving;
         BlockRecord* record = nullptr;
-        for (RecordStore::Page* page = nullptr; record == nullptr;
-             page = record == nullptr ? RecordStore::make_page(*this) : nullptr) {
+        for (More page; record == nullptr;
+             page = record == nullptr ? Records::make_page(*this) : nullptr) {
             const std::uint64_t ticks = ledger_->clock().now();
             const auto lock = ledger_->lock_all();
-            if (page != nullptr) store_.add_page(*page);
+            if (page != nullptr) store_.add(std::move(page));
             record = store_.take();
             if (record == nullptr) continue;
             if (auto booked = start(*record, arrival, reserved, come); !booked)
@@ -220,10 +222,9 @@ private:
     /// One try: null where it could not be `booked`, or there is no spare record; `page` brings
     /// some.
     [[gnu::always_inline]] BlockRecord* place(const Arrival& arrival, Bytes reserved, Told& told,
-                                              Result<void>& booked,
-                                              RecordStore::Page* page) noexcept {
+                                              Result<void>& booked, More page) noexcept {
         const auto lock = ledger_->lock(account_.core, arrival.channel());
-        if (page != nullptr) store_.add_page(*page);
+        if (page != nullptr) store_.add(std::move(page));
         BlockRecord* record = store_.take();
         if (record == nullptr) return record;
         if (auto done = start(*record, arrival, reserved, told); !done) {
@@ -334,8 +335,8 @@ private:
     OwnerAccount account_;
     const std::uint32_t home_; ///< channel whose lock is the core's
     ProcessMark process_;
-    RecordStore store_;
-    RecordList live_;
+    Records store_;
+    RecordList<BlockRecord> live_;
     BlockCount census_;
     BlockCount lost_;
     std::uint64_t orphans_ = 0;

@@ -276,6 +276,11 @@ public:
         if (last) delete this;
         return waited;
     }
+    /// Whether another chunk could not be told apart from those that are there.
+    [[nodiscard]] bool full() noexcept {
+        const std::lock_guard lock(mutex_);
+        return fit_.segments().size() >= SegregatedFit::kMaxSegments;
+    }
     /// For a thread that must not meet another one in the same step.
     [[nodiscard]] Mutex& growing() noexcept { return growing_; }
 
@@ -307,7 +312,7 @@ private:
         const auto extent = fit_.extent();
         lock.unlock();
         if (records) {
-            auto page = PoolRecords::make_page(*this);
+            auto page = RecordStore<PoolRecord>::make_page(*this);
             const std::lock_guard again(mutex_);
             records_.add(std::move(page));
         }
@@ -319,7 +324,7 @@ private:
     }
 
     PoolRecord& start(SegregatedFit::Place place, const PoolWish& wish) noexcept {
-        PoolRecord& record = records_.take();
+        PoolRecord& record = *records_.take(); // no record of a pool is ever `leaving`
         const auto& segment = static_cast<const PoolSegment&>(fit_.segment_of(place));
         const Chunk& chunk = segment.chunk;
         record.place = place;
@@ -367,9 +372,9 @@ private:
     Mutex growing_; ///< taken before mutex_
     ProcessMark process_;
     SegregatedFit fit_;
-    PoolSegments segments_; ///< the driver has them back before the arena ends
-    PoolRecords records_;   ///< ends after what lists its records
-    PoolRecordList live_;   ///< oldest first
+    PoolSegments segments_;           ///< the driver has them back before the arena ends
+    RecordStore<PoolRecord> records_; ///< ends after what lists its records
+    PoolRecordList live_;             ///< oldest first
     PoolWaiting waiting_;
     PoolBooks books_;
     std::uint64_t orphans_ = 0;

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a pool knows of a block besides what every allocator knows, and of the chunk it lies in.
-// Owns: records in pages, chunks in segments. Does not own: their lists, the lock.
+// Owns: chunks in segments. Does not own: the records' memory (record_store.hpp), the lock.
 // Layer: dmem.
 #pragma once
 
-#include <array>
-#include <boost/intrusive/list.hpp>
 #include <boost/intrusive/slist.hpp>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/dmem/block.hpp"
 #include "neuronbook/dmem/detail/block_record.hpp"
+#include "neuronbook/dmem/detail/record_store.hpp"
 #include "neuronbook/dmem/pool/segregated_fit.hpp"
 
 namespace neuronbook {
@@ -28,10 +26,7 @@ struct PoolRecord final : BlockRecord {
 };
 static_assert(sizeof(PoolRecord) == sizeof(BlockRecord), "all of it lies where nothing else is");
 
-using PoolRecordList =
-    boost::intrusive::list<PoolRecord,
-                           boost::intrusive::base_hook<boost::intrusive::list_base_hook<>>,
-                           boost::intrusive::constant_time_size<false>>;
+using PoolRecordList = RecordList<PoolRecord>;
 
 /// A chunk of the driver's that blocks are cut from. Keeps the chunk.
 struct PoolSegment : SegregatedFit::Segment, boost::intrusive::slist_base_hook<> {
@@ -63,47 +58,6 @@ public:
 
 private:
     PoolSegments list_;
-};
-
-/// Records that are ready for the next blocks. All but make_page() under the owner's lock.
-class PoolRecords {
-    struct Page : boost::intrusive::slist_base_hook<> {
-        std::array<PoolRecord, 16> records;
-    };
-
-public:
-    using More = std::unique_ptr<Page>;
-
-    PoolRecords() noexcept = default;
-    PoolRecords(const PoolRecords&) = delete;
-    PoolRecords& operator=(const PoolRecords&) = delete;
-    ~PoolRecords() {
-        spare_.clear();
-        pages_.clear_and_dispose([](Page* page) { delete page; });
-    }
-
-    /// Effects: takes host memory. std::bad_alloc passes through.
-    [[nodiscard]] static More make_page(BlockOwner& owner) {
-        auto page = std::make_unique<Page>();
-        for (auto& record : page->records) record.owner = &owner;
-        return page;
-    }
-    void add(More page) noexcept {
-        for (auto& record : page->records) spare_.push_back(record);
-        pages_.push_front(*page.release());
-    }
-    [[nodiscard]] bool empty() const noexcept { return spare_.empty(); }
-    /// Requires: not empty().
-    [[nodiscard]] PoolRecord& take() noexcept {
-        PoolRecord& record = spare_.front();
-        spare_.pop_front();
-        return record;
-    }
-    void put(PoolRecord& record) noexcept { spare_.push_front(record); }
-
-private:
-    PoolRecordList spare_;
-    boost::intrusive::slist<Page> pages_;
 };
 
 } // namespace detail

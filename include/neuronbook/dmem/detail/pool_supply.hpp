@@ -70,6 +70,8 @@ struct PoolSupply {
                 if (PoolRecord* record = arena.take(wish)) return record;
                 if (Block chunk = obtain(wish.request, wish.size, true))
                     return arena.add(std::move(chunk), &wish);
+                // What others freed while the driver was asked.
+                if (PoolRecord* record = arena.take(wish)) return record;
             }
             const MemoryOptions& memory = owner.ledger().options();
             if (again || !room_may_help() || memory.on_out_of_memory == nullptr ||
@@ -106,6 +108,7 @@ private:
             reserved = arena.reserved();
             if (!allowed(reserved, wanted)) return full(request);
         }
+        if (arena.full() && flush(0) == 0) return full_of_chunks(request);
         Block chunk = once(request, wanted);
         if (!chunk && Obtain<D, L>::worth_a_retry(why) && (flush_for(why) != 0 || wanted > needed))
             chunk = once(request, needed);
@@ -155,9 +158,16 @@ private:
 
     /// Whether a user who frees something can change the outcome.
     [[nodiscard]] bool room_may_help() const noexcept {
-        return why.detail == Detail::PoolFull || Obtain<D, L>::worth_a_retry(why);
+        return why.detail == Detail::PoolFull || why.detail == Detail::TooManyChunks ||
+               Obtain<D, L>::worth_a_retry(why);
     }
 
+    [[nodiscard]] Block full_of_chunks(const AllocationRequest& request) {
+        (void)full(request);
+        why.detail = Detail::TooManyChunks;
+        why.value = why.limit = SegregatedFit::kMaxSegments;
+        return {};
+    }
     [[nodiscard]] Block full(const AllocationRequest& request) {
         const PoolStatistics now = arena.statistics();
         const bool host = request.location == MemoryLocation::Host;

@@ -19,8 +19,8 @@ namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
-/// Each queue has its own line, so that one which is slow holds up nobody else's blocks. All but
-/// make_line() under the owner's lock.
+/// Each queue has its own line, so that one which is slow holds up nobody else's blocks. All of
+/// it under the owner's lock.
 class PoolWaiting {
 public:
     struct Line : boost::intrusive::slist_base_hook<> {

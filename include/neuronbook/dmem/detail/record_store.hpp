@@ -10,6 +10,8 @@
 #include <boost/intrusive/slist.hpp>
 #include <cstddef>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 #include "neuronbook/dmem/detail/block_record.hpp"
 
@@ -17,17 +19,22 @@ namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
-using RecordList = boost::intrusive::list<BlockRecord, boost::intrusive::constant_time_size<false>>;
-/// The last one given back comes first: it is still in the cache.
-using SpareList = boost::intrusive::slist<BlockRecord, boost::intrusive::constant_time_size<false>>;
+template <class Record>
+using RecordList = boost::intrusive::list<Record, boost::intrusive::base_hook<RecordHook>,
+                                          boost::intrusive::constant_time_size<false>>;
 
 /// Records in pages; a page is made outside the lock and added under it, so that the lock is never
-/// held over malloc. All but make_page() under the owner's lock.
+/// held over malloc. All but make_page() under the owner's lock. `Record` is a BlockRecord.
+template <class Record>
 class RecordStore {
+    /// The last one given back comes first: it is still in the cache.
+    using SpareList = boost::intrusive::slist<Record, boost::intrusive::base_hook<SpareHook>,
+                                              boost::intrusive::constant_time_size<false>>;
+
 public:
     /// Several records at once.
     struct Page : boost::intrusive::slist_base_hook<> {
-        std::array<BlockRecord, 16> records;
+        std::array<Record, 16> records;
     };
 
     RecordStore() noexcept = default;
@@ -39,31 +46,32 @@ public:
     }
 
     /// Effects: takes host memory. std::bad_alloc passes through.
-    static Page* make_page(BlockOwner& owner) {
-        auto* page = new Page;
+    [[nodiscard]] static std::unique_ptr<Page> make_page(BlockOwner& owner) {
+        auto page = std::make_unique<Page>();
         for (auto& record : page->records) record.owner = &owner;
         return page;
     }
-    void add_page(Page& page) noexcept {
-        pages_.push_front(page);
-        for (auto& record : page.records) spare_.push_front(record);
+    void add(std::unique_ptr<Page> page) noexcept {
+        for (auto& record : page->records) spare_.push_front(record);
+        pages_.push_front(*page.release());
     }
+    [[nodiscard]] bool empty() const noexcept { return spare_.empty(); }
 
     /// A record to use, or null: then a page is needed. One whose chunk is still on its way to the
     /// driver is passed over; they are few, as many as threads that free.
-    [[nodiscard]] BlockRecord* take() noexcept {
+    [[nodiscard]] Record* take() noexcept {
         int looks = 16;
         for (auto before = spare_.before_begin(); looks > 0; ++before, --looks) {
             const auto at = std::next(before);
             if (at == spare_.end()) break;
             if (at->leaving.load(std::memory_order_acquire)) continue;
-            BlockRecord& record = *at;
+            Record& record = *at;
             spare_.erase_after(before);
             return &record;
         }
         return nullptr;
     }
-    void put(BlockRecord& record) noexcept { spare_.push_front(record); }
+    void put(Record& record) noexcept { spare_.push_front(record); }
 
     /// Whether a chunk of any is still on its way to the driver.
     [[nodiscard]] bool any_leaving() const noexcept {

@@ -103,7 +103,9 @@ public:
     /// Effects: all of the segment is free. Requires: ready_to_add(), fewer than kMaxSegments, no
     /// overlap with another.
     void add(Segment& segment) noexcept {
-        const auto gap = std::find(segments_.begin(), segments_.end(), nullptr);
+        const auto gap = ordered_.size() == segments_.size() // none
+                             ? segments_.end()
+                             : std::find(segments_.begin(), segments_.end(), nullptr);
         segment.number_ = static_cast<std::uint64_t>(gap - segments_.begin());
         if (gap == segments_.end())
             segments_.push_back(&segment);
@@ -126,7 +128,7 @@ public:
         unlink(i);
         nodes_.put(i);
         segments_[segment.number_] = nullptr;
-        ordered_.erase(std::find(ordered_.begin(), ordered_.end(), &segment));
+        ordered_.erase(std::lower_bound(ordered_.begin(), ordered_.end(), &segment, lower));
     }
     /// Those that are in it, by address.
     [[nodiscard]] const std::vector<Segment*>& segments() const noexcept { return ordered_; }
