@@ -14,8 +14,10 @@ namespace detail {
 
 /// BasicLockable. Half of what std::mutex costs when nobody waits: it is left by a plain store,
 /// where a mutex needs a second locked instruction to learn whether to wake somebody. In exchange a
-/// thread that waits wakes by itself: it looks for about a microsecond, then sleeps in between, so
-/// that a holder that was put off its processor gets one, whatever its priority.
+/// thread that waits wakes by itself: it looks ever more seldom, for some microseconds, then sleeps
+/// in between, so that a holder that was put off its processor gets one, whatever its priority.
+/// Looking seldom lets the holder go on with its line in its cache: two threads on one lock get as
+/// much done as one, where looks in a row make it a third.
 ///
 /// For sections of some hundred instructions without calls, as the ledger's are. Thread-safe.
 class BriefLock {
@@ -30,18 +32,20 @@ public:
     [[gnu::always_inline]] void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
-    static constexpr int kLooks = 64;
-    static constexpr long kShortSleep = 10'000; // nanoseconds
-    static constexpr long kLongSleep = 1'000'000;
+    static constexpr int kFirst = 4, kLast = 256; // pauses between two looks
+    static constexpr long kShortSleep = 10'000;   // nanoseconds
+    static constexpr long kLongSleep = 100'000;
 
     [[gnu::cold, gnu::noinline]] void wait() noexcept {
         std::timespec sleep{0, kShortSleep};
-        for (;;) {
-            for (int look = 0; look < kLooks; ++look) {
-                if (!held_.load(std::memory_order_relaxed) &&
-                    !held_.exchange(true, std::memory_order_acquire))
-                    return;
-                pause();
+        for (int pauses = kFirst;;) {
+            for (int i = 0; i < pauses; ++i) pause();
+            if (!held_.load(std::memory_order_relaxed) &&
+                !held_.exchange(true, std::memory_order_acquire))
+                return;
+            if (pauses < kLast) {
+                pauses *= 2;
+                continue;
             }
             ::nanosleep(&sleep, nullptr);
             if (sleep.tv_nsec < kLongSleep) sleep.tv_nsec *= 2;
