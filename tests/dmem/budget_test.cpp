@@ -82,6 +82,24 @@ TEST_CASE("A17: over a core's or a model's budget is status 4 and says so, while
     }
 }
 
+TEST_CASE("A17: of a model on two cores the budget that refused is told, not the other core's",
+          "[dmem][budget][A17]") {
+    Limited memory(Bytes{}, 4096_B);
+    FakeAllocator<ModelTag> other(memory.driver, HostDeviceId{3},
+                                  PhysicalCore{DeviceIndex{0}, CoreIndex{0}}, memory.geometry,
+                                  memory.ledger, {.name = {1001, "resnet50"}, .budget = 1_GiB});
+    FakeAllocator<GlobalTag> same(memory.driver, HostDeviceId{3}, memory.core, memory.geometry,
+                                  memory.ledger, {.name = {1001, "a number"}, .budget = 1_GiB});
+    const auto full = memory.model.allocate({.size = 1_B, .usage = Usage::Weight});
+    REQUIRE(full);
+    const auto refused = memory.model.allocate({.size = 1_B, .usage = Usage::Weight});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().cause == FailureCause::OwnerBudget);
+    CHECK(refused.error().value == 4096);
+    CHECK(refused.error().limit == 4096);
+    CHECK(refused.error().change == 4096);
+}
+
 TEST_CASE("A17: what a failed allocation reserved is given back, at every step",
           "[dmem][budget][A17]") {
     test::LogLines log;

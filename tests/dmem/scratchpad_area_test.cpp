@@ -8,6 +8,7 @@
 #include "neuronbook/dmem/ledger.hpp"
 #include "neuronbook/dmem/scratchpad_area.hpp"
 #include "support/fake_driver.hpp"
+#include "support/log_lines.hpp"
 #include "support/sim_machine.hpp"
 
 using namespace neuronbook;
@@ -160,6 +161,7 @@ TEST_CASE("a page that no counter has room for is given back", "[dmem][scratchpa
 
 TEST_CASE("pages that the driver refuses to take back leave the counters and count as lost",
           "[dmem][scratchpad]") {
+    test::LogLines log(LogLevel::Quiet);
     test::FakeDriver driver;
     const auto ledger = std::make_shared<Ledger>(kDevice);
     {
@@ -169,4 +171,16 @@ TEST_CASE("pages that the driver refuses to take back leave the counters and cou
     }
     CHECK(ledger->used_on_channel(0) == Bytes{});
     CHECK(ledger->snapshot().lost_on_channel[0] == kPage64.count());
+}
+
+TEST_CASE("a page that is not wanted and that the driver keeps counts as lost",
+          "[dmem][scratchpad]") {
+    test::LogLines log(LogLevel::Quiet);
+    test::FakeDriver driver;
+    const auto ledger = std::make_shared<Ledger>(kDevice);
+    REQUIRE(ledger->add({.usage = Usage::Tensor, .bytes = Bytes{~std::uint64_t{0} - 4096}}));
+    ScratchpadArea<test::FakeDriver> area(driver, kDevice, 0, ledger);
+    driver.fail_nth(2, {.status = Status::Failure, .operation = Operation::Free});
+    CHECK(area.grow(kPage64, CoreIndex{0}).error().detail == Detail::CounterOverflow);
+    CHECK(ledger->snapshot().lost_on_channel[0] == 67108864);
 }

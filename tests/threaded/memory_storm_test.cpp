@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "neuronbook/dmem/weak_list.hpp"
 #include "neuronbook/neuronbook.hpp"
 #include "support/book.hpp"
+#include "support/fake_driver.hpp"
+#include "support/log_lines.hpp"
 #include "threaded/together.hpp"
 
 using namespace neuronbook;
@@ -127,4 +130,20 @@ TEST_CASE("eight threads allocate, copy, report and free, models come and go: th
     CHECK(machine.kernel->would_have_crashed().empty());
     std::printf("allocate, copy, report and free storm: %d of %d rounds overlapped\n",
                 overlaps.seen(), kThreads * kRounds);
+}
+
+TEST_CASE("the last handles of two HBMs go at once, and with them the ledger", "[threaded][dmem]") {
+    test::LogLines log(LogLevel::Quiet);
+    for (int round = 0; round < 300; ++round) {
+        test::FakeDriver driver;
+        std::optional<Allocator<ModelTag, test::FakeDriver>> allocator(
+            std::in_place, driver, HostDeviceId{3}, PhysicalCore{DeviceIndex{0}, CoreIndex{5}},
+            *geometry_of(Architecture::Cayman),
+            std::make_shared<Ledger>(HostDeviceId{3}, MemoryOptions{.events = 0}, 2));
+        std::array<Block, 2> last{*allocator->allocate({.size = Bytes{1}, .hbm = 0u}),
+                                  *allocator->allocate({.size = Bytes{1}})};
+        allocator.reset(); // frees both; the handles are left
+        together(2, [&](int thread) { (void)last[static_cast<std::size_t>(thread)].reset(); });
+        CHECK(driver.outstanding() == 0);
+    }
 }

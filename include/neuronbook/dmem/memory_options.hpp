@@ -26,14 +26,15 @@ enum class Stamps : std::uint8_t {
 enum class OnLeak : std::uint8_t {
     Log,   ///< one line for each
     Quiet, ///< nothing
-    Call,  ///< MemoryOptions::leaked is called for each, with no lock held
+    Call,  ///< MemoryOptions::leaked is called for each
     Abort, ///< one line for each, then std::abort(): for tests
 };
 
 /// Called when an allocation found no memory or met a budget, with no lock held. True: something
 /// was freed, try once more.
 using OutOfMemoryFunction = bool (*)(void* context, const Error& error);
-/// Called for a block that outlives its allocator, right before it is freed. Must not throw.
+/// Called for a block that outlives its allocator, right before it is freed. Must not throw. While
+/// a runtime closes it must not make, end or list model allocators: their list is being closed.
 using LeakFunction = void (*)(void* context, const Survivor& block);
 
 /// Sizes in bytes. One value for all devices of a runtime.

@@ -57,8 +57,9 @@ public:
     ~ScratchpadArea() {
         if (!driver_->usable()) return;
         while (!pages_.empty()) {
-            const auto freed = shrink(pages_.back().chunk);
-            if (freed) continue;
+            const std::size_t before = pages_.size();
+            (void)shrink(pages_.back().chunk);
+            if (pages_.size() != before) continue; // the driver has it, whatever the ledger said
             for (const Page& page : pages_) {
                 (void)ledger_->remove(page.charge);
                 ledger_->lose(page.charge);
@@ -84,15 +85,10 @@ public:
         if (!made) return fail(ceiling(made.error(), page));
         if (!pages_.empty() &&
             made->address.value() + made->size.count() != pages_.back().chunk.address.value())
-            return fail(given_back(*made, misplaced(*made)));
-        const Charge charge{.usage = Usage::Scratchpad,
-                            .location = MemoryLocation::Device,
-                            .hbm = hbm_,
-                            .core = core,
-                            .category = kScratchpadCategory,
-                            .bytes = made->size};
+            return fail(given_back(charge_of(*made, core), *made, misplaced(*made)));
+        const Charge charge = charge_of(*made, core);
         if (const auto booked = ledger_->add(charge); !booked)
-            return fail(given_back(*made, booked.error()));
+            return fail(given_back(charge, *made, booked.error()));
         pages_.push_back({*made, charge});
         return *made;
     }
@@ -154,6 +150,14 @@ private:
         Charge charge;
     };
 
+    [[nodiscard]] Charge charge_of(const Chunk& page, CoreIndex core) const noexcept {
+        return {.usage = Usage::Scratchpad,
+                .location = MemoryLocation::Device,
+                .hbm = hbm_,
+                .core = core,
+                .category = kScratchpadCategory,
+                .bytes = page.size};
+    }
     /// Pages lie in one HBM, so their sum fits.
     [[nodiscard]] Bytes total() const noexcept {
         std::uint64_t sum = 0;
@@ -170,10 +174,12 @@ private:
     }
 
     /// The page is the newest of the region, whoever grew it, so it may go again.
-    [[nodiscard]] Error given_back(const Chunk& made, Error why) {
-        if (const auto freed = driver_->free(device_, made); !freed)
+    [[nodiscard]] Error given_back(const Charge& charge, const Chunk& made, Error why) {
+        if (const auto freed = driver_->free(device_, made); !freed) {
             Log::write(LogLevel::Error, "scratchpad of device %u, HBM %u: lost %llu bytes",
                        device_.value(), hbm_, static_cast<unsigned long long>(made.size.count()));
+            ledger_->lose(charge);
+        }
         return why;
     }
     [[nodiscard]] Error misplaced(const Chunk& made) const {

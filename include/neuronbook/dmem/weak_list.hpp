@@ -57,9 +57,9 @@ public:
         return {};
     }
 
-    /// Effects: forgets every block; frees none.
+    /// Effects: forgets every block; frees none. Nothing in a child of fork().
     void clear() noexcept {
-        if (!state_) return;
+        if (!state_ || !state_->process.here()) return;
         const std::lock_guard lock(state_->mutex);
         state_->entries.clear();
     }
@@ -72,7 +72,8 @@ public:
     }
 
     /// Effects: calls `see(chunk, usage, requested)` for each block, in order. The list's lock is
-    /// held: `see` must neither free a block nor use the list.
+    /// held, and whoever frees a block may hold a ledger's and wait for it: `see` must use neither
+    /// the list, nor any block's handle, allocator, pool or ledger.
     template <class F>
     void for_each(F see) const {
         visit([&](const detail::BlockRecord& record) {
@@ -84,7 +85,7 @@ public:
 private:
     template <class F>
     void visit(F see) const {
-        if (!state_) return;
+        if (!state_ || !state_->process.here()) return;
         const std::lock_guard lock(state_->mutex);
         for (const auto& entry : state_->entries) see(std::as_const(entry.record));
     }

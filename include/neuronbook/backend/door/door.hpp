@@ -61,9 +61,9 @@ struct Door {
     std::array<bool, uapi::kCoreSlots> taken{}; ///< lost, and surely another process's
     std::array<bool, uapi::kCoreSlots> owed{};  ///< no lease's, but the driver did not take it back
     /// Held by whoever has asynchronous copies under way on the queue of a core; taken while no
-    /// other lock is held. Every core has a queue of its own, also where two share an engine, and
-    /// the driver's two places for copies that are waited for belong to the queue
-    /// (driver-abi.md 8.3).
+    /// other lock is held but the turn of a core's bounce buffer. Every core has a queue of its
+    /// own, also where two share an engine, and the driver's two places for copies that are waited
+    /// for belong to the queue (driver-abi.md 8.3).
     std::array<std::array<std::mutex, kMaxCoresPerDevice>, kMaxHostDevices> copies;
     Door* next = nullptr; ///< guarded by the registry
 };

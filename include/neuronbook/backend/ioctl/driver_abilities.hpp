@@ -10,21 +10,24 @@
 
 #include "neuronbook/backend/driver.hpp"
 #include "neuronbook/backend/ioctl/chunk_forms.hpp"
+#include "neuronbook/backend/ioctl/copy_path.hpp"
 #include "neuronbook/backend/uapi.hpp"
 
 namespace neuronbook {
 inline namespace v0 {
 namespace detail {
 
-/// Whether pinned pages of a process can be the other end of a copy. Second-generation devices
+/// Whether pinned pages of a process can be the other end of a copy, as can_pin() has it, and why
+/// not. Second-generation devices
 /// show the feature bit, too, although their engines are refused unless the module was told
 /// otherwise, which only the bit that came with 2.29 tells. The shape that 2.24 tried out has no
 /// bit.
 [[nodiscard]] inline Ability zero_copy_ability(const DriverFacts& facts) noexcept {
     if (!(facts.features & uapi::kFeatureZerocopy))
         return {false, "the driver does not offer zero-copy (feature bit 8, from 2.25 on)"};
-    if (facts.architecture != Architecture::Sunda || (facts.features & uapi::kFeatureAsyncRw))
-        return {true, {}};
+    if (can_pin(facts)) return {true, {}};
+    if (facts.architecture != Architecture::Sunda)
+        return {false, "the driver's zero-copy has another shape before 2.25.4"};
     return {false, "second-generation devices (Trn1, Inf2) have zero-copy for small aligned writes "
                    "only, whatever the driver's feature bit says"};
 }

@@ -50,11 +50,6 @@ inline constexpr CounterDirectory kDeviceCounters[] = {
     {"nonshared_scratchpad", 15},
 };
 
-/// The category that chunks of `category` are counted as.
-[[nodiscard]] constexpr std::uint32_t counted_category(std::uint32_t category) noexcept {
-    return category == kScratchpadCategory ? 11 : category;
-}
-
 /// A decimal number and nothing else. A counter that somebody set to zero (anybody may write these
 /// files) runs below it with the next free and shows as more than 2^63: that is no number of bytes.
 [[nodiscard]] inline std::optional<Bytes> parse_counter(std::string_view text) {

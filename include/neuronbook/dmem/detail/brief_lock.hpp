@@ -19,7 +19,8 @@ namespace detail {
 /// Looking seldom lets the holder go on with its line in its cache: two threads on one lock get as
 /// much done as one, where looks in a row make it a third.
 ///
-/// For sections of some hundred instructions without calls, as the ledger's are. Thread-safe.
+/// For sections of some hundred instructions, as those are that allocate and free. Who reads a
+/// whole ring of events or every block holds up the others of its HBM as long. Thread-safe.
 class BriefLock {
 public:
     BriefLock() noexcept = default;

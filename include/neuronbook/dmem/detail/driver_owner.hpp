@@ -157,16 +157,20 @@ public:
     }
 
     [[nodiscard]] BlockCount outstanding() noexcept {
+        if (!process_.here()) return {};
         const auto lock = ledger_->lock(account_.core, home_);
         return census_;
     }
     [[nodiscard]] BlockCount lost() noexcept {
+        if (!process_.here()) return {};
         const auto lock = ledger_->lock(account_.core, home_);
         return lost_;
     }
-    /// Every live block, oldest first.
+    /// Every live block, oldest first. As the counts: none in a child of fork(), whose are the
+    /// parent's.
     [[nodiscard]] std::vector<Survivor> survivors() {
         std::vector<Survivor> rows;
+        if (!process_.here()) return rows;
         for (std::size_t room = 16;; room *= 4) { // no memory is taken under the lock
             rows.reserve(room);
             const auto& clock = ledger_->clock();

@@ -81,6 +81,7 @@ private:
                 .asked = ask.size,
                 .alignment = request.alignment,
                 .owner = owner.account().name.id,
+                .tier = owner.account().tier,
                 .refused_by = handles ? FailureCause::Handles : error.cause};
     }
 };

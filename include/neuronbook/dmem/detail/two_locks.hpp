@@ -13,31 +13,32 @@ inline namespace v0 {
 namespace detail {
 
 /// Holds the locks until its end or unlock(). Two of one array are taken in the array's order, so
-/// nobody waits in a circle.
+/// nobody waits in a circle. The first argument's is let go last: who has it next finds the other
+/// one done with, and may destroy both.
 class TwoLocks {
 public:
     [[gnu::always_inline]] TwoLocks(BriefLock& a, BriefLock& b) noexcept
-        : first_(&a), second_(&a == &b ? nullptr : &b) {
-        if (second_ != nullptr && second_ < first_) [[unlikely]]
-            std::swap(first_, second_);
-        first_->lock();
-        if (second_ != nullptr) [[unlikely]]
-            second_->lock();
+        : last_(&a), other_(&a == &b ? nullptr : &b) {
+        if (other_ != nullptr && other_ < last_) [[unlikely]]
+            other_->lock();
+        last_->lock();
+        if (other_ != nullptr && last_ < other_) [[unlikely]]
+            other_->lock();
     }
     TwoLocks(const TwoLocks&) = delete;
     TwoLocks& operator=(const TwoLocks&) = delete;
     [[gnu::always_inline]] ~TwoLocks() { unlock(); }
 
     [[gnu::always_inline]] void unlock() noexcept {
-        if (first_ == nullptr) return;
-        if (second_ != nullptr) [[unlikely]]
-            second_->unlock();
-        std::exchange(first_, nullptr)->unlock();
+        if (last_ == nullptr) return;
+        if (other_ != nullptr) [[unlikely]]
+            other_->unlock();
+        std::exchange(last_, nullptr)->unlock();
     }
 
 private:
-    BriefLock* first_;
-    BriefLock* second_;
+    BriefLock* last_; ///< null once unlocked
+    BriefLock* other_;
 };
 
 } // namespace detail

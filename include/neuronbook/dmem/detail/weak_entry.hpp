@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "neuronbook/base/process_mark.hpp"
 #include "neuronbook/dmem/detail/block_record.hpp"
 
 namespace neuronbook {
@@ -30,8 +31,10 @@ public:
     WeakEntry* next = nullptr; ///< of the same block
 };
 
-/// Taken after an owner's lock, never before.
+/// Taken after an owner's lock, never before. In a child of fork() it may belong to a thread that
+/// is not here.
 struct WeakListState {
+    ProcessMark process;
     std::mutex mutex;
     boost::intrusive::list<WeakEntry> entries;
 };

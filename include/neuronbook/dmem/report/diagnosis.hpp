@@ -34,6 +34,8 @@ struct FailedRequest {
     Bytes asked{}; ///< of the driver; more than requested where it cannot align. 0: as requested
     Bytes alignment{};
     std::uint32_t owner = 0; ///< id of the allocator, as OwnerUsage has it
+    std::string_view
+        tier{}; ///< the same; a model's number stands for an owner on each of its cores
     /// A page of contiguous scratchpad: the driver puts it right below the one before.
     bool contiguous = false;
     /// CoreBudget, OwnerBudget or Handles where one of these refused; else the driver did.
@@ -114,7 +116,8 @@ inline void judge_budget(Diagnosis& said, const DeviceUsage& usage) {
         said.budget_used = usage.counters.total(request.core);
     }
     for (const OwnerUsage& owner : usage.owners)
-        if (said.cause == FailureCause::OwnerBudget && owner.id == request.owner) {
+        if (said.cause == FailureCause::OwnerBudget && owner.id == request.owner &&
+            owner.core == request.core && owner.tier == request.tier) {
             said.budget = owner.budget;
             said.budget_used = Bytes{owner.used[kUsages]};
         }

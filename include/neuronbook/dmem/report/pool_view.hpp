@@ -25,9 +25,6 @@ inline namespace v0 {
 /// The top of each HBM, which small requests get first. The driver's parameter
 /// mempool_small_pool_size; no request tells it, and this is its default.
 inline constexpr Bytes kSmallPool{std::uint64_t{1} << 30};
-/// Largest request, in whole pages, that goes to the small pool first. Each pool serves what the
-/// other has no room for.
-inline constexpr Bytes kSmallRequest{512u << 10};
 
 /// A run of bytes that nobody holds, inside one pool.
 struct FreeBlock {
